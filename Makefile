@@ -1,0 +1,71 @@
+# The same commands for a person and for continuous integration. `make` alone lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup demo demo-down demo-reset test lint unit molecule docs build benchmark clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+LINK := .ansible/collections/ansible_collections/gpuops/gpustack
+INSTALLED := $(VENV)/.installed
+BENCH := $(BIN)/python molecule/bench/bench.py
+INVENTORY ?= inventories/demo
+SCENARIOS ?= default report refusals
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
+
+help:  ## what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) $(LINK)  ## the pinned tools in .venv, the checkout as a collection
+
+$(INSTALLED): requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version.split()[0] + ": make PYTHON=/path/to/python3.11")'
+	@echo "Installing the tools into $(VENV) (about a minute) …"
+	@$(PYTHON) -m venv $(VENV) || { echo "python3 has no venv module: install it (Debian: apt install python3-venv)"; exit 1; }
+	@$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@
+
+$(LINK):
+	@mkdir -p $(@D) && ln -sfn ../../../.. $@
+
+demo: setup  ## a simulated fleet on this machine, brought up by site.yml
+	@$(BENCH) up
+	ansible-playbook site.yml -i inventories/demo
+	@$(BENCH) welcome
+
+demo-down: setup  ## the end of the simulated fleet (images stay)
+	@$(BENCH) down
+
+demo-reset: setup  ## the simulated hosts as bare as at the beginning
+	@$(BENCH) reset
+
+test: lint unit molecule  ## everything that must pass
+
+lint: setup  ## style, types, documentation, package
+	yamllint --strict .
+	ruff check . && ruff format --check .
+	mypy
+	ansible-lint --offline
+	antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self --skip-rstcheck .
+	antsibull-changelog lint
+	$(MAKE) build
+
+unit: setup  ## unit tests
+	pytest -n auto -q
+
+molecule: setup  ## the scenarios on the simulated fleet (SCENARIOS="default …")
+	@$(BENCH) up
+	@for scenario in $(SCENARIOS); do \
+	  echo "── molecule scenario $$scenario"; molecule --base-config molecule/config.yml test --scenario-name $$scenario || exit 1; done
+
+build: setup  ## the collection as ansible-galaxy installs it
+	@mkdir -p build && ansible-galaxy collection build --force --output-path build .
+
+benchmark: setup  ## the figures in benchmarks/README.md
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## what can be made again
+	rm -rf build .build .cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,105 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The field report, from its first page to its last.
+
+A model deployed by hand, with pipeline parallelism over Volta cards, dies at the first chat; ``site.yml`` puts the same
+model right, and long concurrent chats pass. The tests are the steps of one story and run in the order written.
+"""
+
+from __future__ import annotations
+
+import pytest
+from demo_fleet import Fleet, engine_command_lines, site, wait_for
+
+REPORTED = "qwen2.5-14b-instruct"
+LARGE = "qwen2.5-32b-instruct"
+# The report's "before" column.
+BEFORE = [
+    "--tensor-parallel-size=2",
+    "--pipeline-parallel-size=2",
+    "--distributed-executor-backend=ray",
+    "--max-model-len=32768",
+    "--generation-config=vllm",
+]
+LINES_OF_THE_REPORT = [
+    "'_TorchTensorAcceleratorChannel' object has no attribute '_accelerator_group'",
+    "ray.exceptions.ActorUnavailableError",
+]
+LARGE_DECLARED = (
+    '{"gpustack_models_declared": [{"name": "qwen2.5-32b-instruct", "gpus": 4, "context": 32768, "tools": true, '
+    '"source": {"local_path": "/var/lib/models/Qwen2.5-32B-Instruct"}}]}'
+)
+# About 12,000 tokens each: longer than a chat, as the report's checklist asks for.
+LONG_QUESTION = "Summarise the following minutes of the meeting. " + "The rack was moved, the cable was labelled. " * 1300
+
+
+@pytest.fixture(scope="module", name="fleet")
+def fixture_fleet() -> Fleet:
+    return Fleet()
+
+
+def crash_with_one_chat(fleet: Fleet, model: str) -> str:
+    """Ask once; returns the log that the engine leaves behind when it dies of it."""
+    fleet.chat_when_routed(model, "Hello?", max_tokens=200)
+    wait_for(lambda: any(instance["restart_count"] for instance in fleet.instances(model)), "a restart", 120)
+    return fleet.log(fleet.instances(model)[0])
+
+
+def assert_survives_long_concurrent_chats(fleet: Fleet, model: str) -> None:
+    before = {instance["name"] for instance in fleet.instances(model)}
+    answers = fleet.concurrent_chats(model, [f"{number}. {LONG_QUESTION}" for number in range(8)], max_tokens=100)
+    assert [answer.status_code for answer in answers] == [200] * 8
+    assert all(answer.json()["usage"]["prompt_tokens"] > 8000 for answer in answers)
+    instances = fleet.instances(model)
+    assert {instance["name"] for instance in instances} == before
+    assert [(instance["state"], instance["restart_count"] or 0) for instance in instances] == [("running", 0)]
+
+
+def test_parameters_of_the_report_start_and_die_at_the_first_chat(fleet: Fleet) -> None:
+    fleet.delete_all_models()
+    fleet.deploy(
+        REPORTED, "Qwen2.5-14B-Instruct", backend_parameters=BEFORE, env={"RAY_CGRAPH_get_timeout": "300"}
+    )
+    fleet.wait_until_running(REPORTED)
+    log = crash_with_one_chat(fleet, REPORTED)
+    for line in LINES_OF_THE_REPORT:
+        assert line in log
+
+
+def test_site_puts_the_same_model_right(fleet: Fleet) -> None:
+    run = site()
+    assert run.returncode == 0, run.stdout[-5000:]
+    (command,) = engine_command_lines(REPORTED)
+    assert {"--tensor-parallel-size=4", "--pipeline-parallel-size=1", "--max-model-len=65536"} <= set(command)
+    assert "RAY_CGRAPH_get_timeout" not in (fleet.model(REPORTED) or {})["env"]
+    assert_survives_long_concurrent_chats(fleet, REPORTED)
+
+
+def test_second_run_changes_nothing(fleet: Fleet) -> None:
+    instance = fleet.instances(REPORTED)[0]["name"]
+    run = site()
+    assert "Nothing changed: everything is as declared." in run.stdout, run.stdout[-3000:]
+    assert fleet.instances(REPORTED)[0]["name"] == instance
+
+
+def test_gpustack_left_alone_picks_pipeline_parallelism_and_dies(fleet: Fleet) -> None:
+    fleet.delete_all_models()
+    fleet.deploy(LARGE, "Qwen2.5-32B-Instruct")
+    fleet.wait_until_running(LARGE)
+    (command,) = engine_command_lines(LARGE)
+    text = " ".join(command).replace("=", " ")
+    assert "--tensor-parallel-size 2" in text
+    assert "--pipeline-parallel-size 2" in text
+    log = crash_with_one_chat(fleet, LARGE)
+    for line in LINES_OF_THE_REPORT:
+        assert line in log
+
+
+def test_the_same_model_declared_and_planned_answers(fleet: Fleet) -> None:
+    run = site("--extra-vars", LARGE_DECLARED)
+    assert run.returncode == 0, run.stdout[-5000:]
+    (command,) = engine_command_lines(LARGE)
+    assert {"--tensor-parallel-size=4", "--pipeline-parallel-size=1"} <= set(command)
+    assert_survives_long_concurrent_chats(fleet, LARGE)
