@@ -6,23 +6,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.gpuops.gpustack.plugins.module_utils.fleet_plan import DeclarationError, plan_models
+from ansible_collections.gpuops.gpustack.plugins.module_utils.fleet_plan import plan_declared
+from ansible_collections.gpuops.gpustack.plugins.module_utils.planning.errors import PlanError
 
 
-def fleet_plan(
-    declared: Any, gpu_facts: Any, host_facts: Any = None, defaults: Any = None
-) -> dict[str, dict[str, Any]]:
-    """Plan every declared model; see ``fleet_plan.yml`` for shapes and errors."""
+def fleet_plan(declared: Any, gpu_facts: Any, host_facts: Any = None, defaults: Any = None) -> dict[str, dict[str, Any]]:
+    """Plans by model name; see ``fleet_plan.yml`` for shapes and errors."""
     try:
-        return plan_models(declared, gpu_facts, host_facts or {}, defaults or {})
-    except DeclarationError as exc:
-        raise AnsibleFilterError(f"gpuops.gpustack.fleet_plan: {exc}") from exc
+        return plan_declared(declared, gpu_facts, host_facts or {}, defaults or {})
+    except PlanError as error:
+        raise AnsibleFilterError(str(error)) from error
 
 
 class FilterModule:
+    """The collection's filters."""
+
     def filters(self) -> dict[str, Callable[..., Any]]:
+        """Names and functions."""
         return {"fleet_plan": fleet_plan}

@@ -1,0 +1,55 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The models an inventory declares → what the planner plans, all of them on one fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .planning.errors import PlanError
+from .planning.plan import plan_models
+
+# Keys of a declared model that GPUStack alone understands; everything else is the planner's.
+OF_GPUSTACK = ("categories", "description", "restart_on_error")
+
+
+def plan_declared(
+    declared: Any, gpu_facts: Mapping[str, Any], host_facts: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Plans by model name, in the order declared; a card that one model fills is not offered to the next.
+
+    ``gpu_facts`` and ``host_facts`` map each worker to its ``gpustack_gpu`` and ``gpustack_host``. A model without
+    ``config`` gets the one that was read in its ``source.local_path``. Raises PlanError in one sentence.
+    """
+    if not isinstance(declared, Sequence) or isinstance(declared, str):
+        raise PlanError(f"gpustack_models_declared is {type(declared).__name__}, wanted a list of models: correct it")
+    models = [_model(entry, host_facts, defaults) for entry in declared]
+    names = [str(model.get("name")) for model in models]
+    for name in names:
+        if names.count(name) > 1:
+            raise PlanError(f"model {name} is declared {names.count(name)} times, wanted one entry a name: rename or drop one")
+    return dict(zip(names, plan_models(models, gpu_facts)))
+
+
+def _model(entry: Any, host_facts: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(entry, Mapping):
+        raise PlanError(f"gpustack_models_declared has {entry!r}, wanted a mapping with name and source: correct it")
+    model = {key: value for key, value in {**defaults, **entry}.items() if key not in OF_GPUSTACK}
+    source = model.get("source")
+    if "config" not in model and isinstance(source, Mapping) and source.get("local_path"):
+        config = _config_in(str(source["local_path"]), host_facts)
+        if config is not None:
+            model["config"] = config
+    return model
+
+
+def _config_in(directory: str, host_facts: Mapping[str, Any]) -> Any:
+    """The config.json of a model directory, from the first host that has it; preflight sees to it that all agree."""
+    for _host, facts in sorted(host_facts.items()):
+        config = (facts.get("model_directories") or {}).get(directory, {}).get("config")
+        if config is not None:
+            return config
+    return None

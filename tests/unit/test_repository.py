@@ -1,0 +1,77 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Lists that are kept by hand, held against what they list."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+PROJECT = Path(__file__).resolve().parents[2]
+MODULES = sorted(path.stem for path in (PROJECT / "plugins/modules").glob("*.py"))
+ROLES = sorted(path.name for path in (PROJECT / "roles").iterdir())
+# Modules that never talk to GPUStack, and so take no connection.
+ON_HOSTS = {"daemon_config", "engine_info", "gpu_facts", "host_facts", "report"}
+
+
+def load(path: str) -> Any:
+    return yaml.safe_load((PROJECT / path).read_text())
+
+
+def test_action_group_holds_every_module_that_talks_to_gpustack() -> None:
+    group = load("meta/runtime.yml")["action_groups"]["gpustack"]
+    assert sorted(name for name in group if isinstance(name, str)) == sorted(set(MODULES) - ON_HOSTS)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_unit_tests(module: str) -> None:
+    found = list((PROJECT / "tests/unit/plugins").glob(f"*/test_{module}.py"))
+    assert found, f"no tests/unit/plugins/*/test_{module}.py"
+
+
+def argument_specs(role: str) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for entry in load(f"roles/{role}/meta/argument_specs.yml")["argument_specs"].values():
+        options.update(entry["options"])
+    return options
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_argument_specs_tell_every_default_and_its_value(role: str) -> None:
+    defaults = load(f"roles/{role}/defaults/main.yml")
+    specified = {name: option.get("default") for name, option in argument_specs(role).items() if not option.get("required")}
+    assert specified == defaults
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_public_variables_carry_the_name_of_their_role(role: str) -> None:
+    assert [name for name in argument_specs(role) if not name.startswith(f"gpustack_{role}_")] == []
+
+
+def test_version_is_written_once() -> None:
+    version = load("galaxy.yml")["version"]
+    for path in PROJECT.glob("plugins/**/*.py"):
+        assert f'"{version}"' not in re.sub(r"version_added: .*", "", path.read_text()), path
+
+
+def imports_of(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            names.add(("." * node.level) + (node.module or ""))
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return names
+
+
+@pytest.mark.parametrize("path", sorted((PROJECT / "plugins/module_utils/planning").glob("*.py")), ids=lambda path: path.stem)
+def test_planning_knows_neither_ansible_nor_anything_outside_itself(path: Path) -> None:
+    foreign = [name for name in imports_of(path) if name.startswith(("..", "ansible"))]
+    assert foreign == []
