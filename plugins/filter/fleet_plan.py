@@ -15,10 +15,12 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.fleet_plan import 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.planning.errors import PlanError
 
 
-def fleet_plan(declared: Any, gpu_facts: Any, host_facts: Any = None, defaults: Any = None) -> dict[str, dict[str, Any]]:
+def fleet_plan(
+    declared: Any, gpu_facts: Any, host_facts: Any = None, defaults: Any = None, worker_names: Any = None
+) -> dict[str, dict[str, Any]]:
     """Plans by model name; see ``fleet_plan.yml`` for shapes and errors."""
     try:
-        return plan_declared(declared, gpu_facts, host_facts or {}, defaults or {})
+        return plan_declared(declared, gpu_facts, host_facts or {}, defaults or {}, worker_names or {})
     except PlanError as error:
         raise AnsibleFilterError(str(error)) from error
 

@@ -98,3 +98,18 @@ def test_keys_of_gpustack_alone_do_not_reach_the_planner() -> None:
 def test_a_wrong_declaration_is_one_clear_sentence(declared: Any, sentence: str) -> None:
     with pytest.raises(AnsibleFilterError, match=sentence):
         fleet_plan(declared, {"a": host()})
+
+
+def test_a_model_alone_on_the_fleet_is_left_to_the_scheduler() -> None:
+    (plan,) = fleet_plan([model("one")], {"a": host()}).values()
+    assert plan["gpu_selector"] is None
+
+
+def test_models_beside_each_other_are_pinned_to_their_cards_under_the_workers_names() -> None:
+    fleet = {"a": host(), "b": host()}
+    plans = fleet_plan([model("one", gpus=1), model("two", gpus=1), model("three")], fleet, {}, {}, {"b": "worker-b"})
+    assert [plan["gpu_selector"] for plan in plans.values()] == [
+        {"gpu_ids": ["a:cuda:0"], "gpus_per_replica": 1},
+        {"gpu_ids": ["a:cuda:1"], "gpus_per_replica": 1},
+        {"gpu_ids": ["worker-b:cuda:0", "worker-b:cuda:1"], "gpus_per_replica": 2},
+    ]

@@ -1,0 +1,111 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which configuration an engine runs: the marker that a write leaves in a model's environment. Pure.
+
+Editing a model never reaches its running instances: GPUStack only keeps their number. So every write that changes what
+an engine would be started with leaves one variable in the model's `env`, which every engine inherits:
+
+    GPUOPS_CONFIGURATION: "3f0c9a1b2d4e 2026-03-01T09:30:00Z"
+
+a fingerprint of the engine's configuration and the server's time of the write. An instance created before that time was
+started with an older configuration, whoever interrupted the run that wrote it. An instance created within the same
+second counts as new, rightly: its engine reads the model when it starts, which is later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from .masking import mask_fields
+
+VARIABLE = "GPUOPS_CONFIGURATION"
+
+# The fields that decide what an engine is started with, and where; the others reach a running instance, or need not.
+ENGINE_FIELDS = (
+    "source",
+    "huggingface_repo_id",
+    "huggingface_filename",
+    "model_scope_model_id",
+    "model_scope_file_path",
+    "local_path",
+    "backend",
+    "backend_version",
+    "backend_parameters",
+    "image_name",
+    "run_command",
+    "env",
+    "cpu_offloading",
+    "distributed_inference_across_workers",
+    "extended_kv_cache",
+    "speculative_config",
+    "worker_selector",
+    "gpu_selector",
+)
+
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+@dataclass(frozen=True)
+class Marker:
+    """What the marker says: `fingerprint` of 12 hexadecimal digits, `written_at` in UTC."""
+
+    fingerprint: str
+    written_at: datetime
+
+    def __str__(self) -> str:
+        return f"{self.fingerprint} {self.written_at.astimezone(timezone.utc).strftime(_TIME)}"
+
+
+def fingerprint(model: Mapping[str, Any]) -> str:
+    """A fingerprint of the engine fields of a model.
+
+    Secrets take part masked, so that a fingerprint in a log tells nothing about them; unset fields do not take part.
+    """
+    fields = {name: model.get(name) for name in ENGINE_FIELDS}
+    fields["env"] = without_marker(fields["env"])
+    relevant = {name: value for name, value in mask_fields(fields).items() if value not in (None, "", [], {})}
+    text = json.dumps(relevant, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def with_marker(model: Mapping[str, Any], now: datetime) -> dict[str, str]:
+    """The model's `env` with a marker for a write of this model at `now`."""
+    env = without_marker(model.get("env"))
+    return {**env, VARIABLE: str(Marker(fingerprint(model), now))}
+
+
+def without_marker(env: Mapping[str, str] | None) -> dict[str, str]:
+    """The `env` as a person declared it."""
+    return {name: value for name, value in (env or {}).items() if name != VARIABLE}
+
+
+def marker_of(model: Mapping[str, Any]) -> Marker | None:
+    """The marker of a model; None when it has none, or one that was edited into something unreadable."""
+    digits, _space, written = ((model.get("env") or {}).get(VARIABLE) or "").partition(" ")
+    try:
+        written_at = datetime.strptime(written, _TIME).replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+    return Marker(digits, written_at)
+
+
+def stale(instances: Iterable[Mapping[str, Any]], marker: Marker | None) -> list[str]:
+    """The names of the instances that were created before the present configuration was written, oldest first."""
+    if marker is None:
+        return []
+    created = sorted((created_at(instance), str(instance["name"])) for instance in instances)
+    return [name for time, name in created if time < marker.written_at]
+
+
+def created_at(instance: Mapping[str, Any]) -> datetime:
+    """`2026-03-01T09:30:00.123456Z`, as GPUStack writes it; a time without zone is UTC."""
+    text = str(instance["created_at"]).replace("Z", "+00:00")
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=timezone.utc)

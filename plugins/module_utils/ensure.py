@@ -1,0 +1,163 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Wanted against current: one comparison that yields both `changed` and the diff, and the one place that writes.
+
+`compare` is pure. `Writer` is where check mode lives: without it nothing in the collection sends a write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Protocol, Union
+
+from .errors import NotApplied
+
+
+class Equality(Enum):
+    """How the values of one field are compared. A number equals its text, and all kinds of empty are equal."""
+
+    EXACT = "exact"  # lists in order, mappings with the same keys
+    UNORDERED = "unordered"  # lists whatever their order
+
+
+# A field without a rule is EXACT. A mapping as rule means: the field is a mapping of which only the wanted keys count,
+# compared by the rules inside; the rest stays as it is on the server.
+Rules = Mapping[str, Union[Equality, "Rules"]]
+SUBSET: Rules = {}
+
+
+@dataclass(frozen=True)
+class Change:
+    """What differs, field by field. `before` and `after` hold the differing fields only; `payload` is what to send."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    payload: dict[str, Any]
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.payload)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of object in GPUStack's API. `sent`: the fields an update takes, None for all but the server's own."""
+
+    label: str
+    path: str
+    rules: Rules = field(default_factory=dict)
+    server_owned: frozenset[str] = frozenset({"id", "created_at", "updated_at", "deleted_at"})
+    sent: tuple[str, ...] | None = None
+
+    def sendable(self, current: Mapping[str, Any]) -> dict[str, Any]:
+        """What an update sends of the present object."""
+        names = current.keys() - self.server_owned if self.sent is None else self.sent
+        return {name: current.get(name) for name in names}
+
+
+class Client(Protocol):
+    """What a Writer needs of a client."""
+
+    def get(self, path: str) -> Any: ...
+    def post(self, path: str, body: Mapping[str, Any]) -> Any: ...
+    def put(self, path: str, body: Mapping[str, Any]) -> Any: ...
+    def delete(self, path: str) -> None: ...
+
+
+def compare(wanted: Mapping[str, Any], current: Mapping[str, Any] | None, rules: Rules) -> Change:
+    """Compare the fields of `wanted` with those of `current` (None: the object does not exist, everything differs)."""
+    if current is None:
+        given = {name: value for name, value in wanted.items() if value is not None}
+        return Change({}, given, dict(given))
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {}
+    for name, value in wanted.items():
+        rule = rules.get(name, Equality.EXACT)
+        present = current.get(name)
+        result = _merged(value, present, rule)
+        if not _equal(result, present, rule):
+            before[name] = present
+            after[name] = result
+    return Change(before, after, dict(after))
+
+
+class Writer:
+    """Sends writes, or in check mode only says what they would lead to."""
+
+    def __init__(self, client: Client, check_mode: bool) -> None:
+        self._client = client
+        self.check_mode = check_mode
+
+    def save(
+        self,
+        kind: Kind,
+        current: Mapping[str, Any] | None,
+        payload: Mapping[str, Any],
+        on_create: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Create or update an object, read it back, and return it as the server has it.
+
+        An update sends the whole object, since GPUStack's PUTs validate it as a whole and some wipe what is missing.
+        Raises NotApplied when the server kept something else; it drops fields it does not know without a word.
+        """
+        if self.check_mode:
+            return {**(current or {}), **payload}
+        if current is None:
+            stored_id = self._client.post(kind.path, {**payload, **(on_create or {})})["id"]
+        else:
+            stored_id = current["id"]
+            self._client.put(f"{kind.path}/{stored_id}", {**kind.sendable(current), **payload})
+        stored: dict[str, Any] = self._client.get(f"{kind.path}/{stored_id}")
+        lost = compare(payload, stored, kind.rules)
+        if lost.changed:
+            names = ", ".join(sorted(lost.payload))
+            raise NotApplied(
+                f"GPUStack accepted the {kind.label} but did not keep: {names}. Wanted is what was sent; this server "
+                "does not know the field, changes its value, or somebody else wrote meanwhile. Compare the names "
+                "with the API description of this release under /docs, and run again."
+            )
+        return stored
+
+    def delete(self, kind: Kind, current: Mapping[str, Any]) -> None:
+        if not self.check_mode:
+            self._client.delete(f"{kind.path}/{current['id']}")
+
+    def post(self, path: str, body: Mapping[str, Any]) -> None:
+        """An action that is neither creating nor updating, such as making a cluster the default."""
+        if not self.check_mode:
+            self._client.post(path, body)
+
+
+def _merged(wanted: Any, current: Any, rule: Equality | Rules) -> Any:
+    if isinstance(rule, Equality) or not isinstance(wanted, Mapping):
+        return wanted
+    merged = dict(current or {})
+    for name, value in wanted.items():
+        inner = rule.get(name, Equality.EXACT)
+        merged[name] = _merged(value, merged.get(name), inner)
+    return merged
+
+
+def _equal(left: Any, right: Any, rule: Equality | Rules) -> bool:
+    if _empty(left) or _empty(right):
+        return _empty(left) and _empty(right)
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        inner: Rules = {} if isinstance(rule, Equality) else rule
+        return all(_equal(left.get(name), right.get(name), inner.get(name, Equality.EXACT)) for name in {*left, *right})
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        if rule is Equality.UNORDERED:
+            left, right = sorted(left, key=str), sorted(right, key=str)
+        return len(left) == len(right) and all(_equal(a, b, Equality.EXACT) for a, b in zip(left, right))
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, str) != isinstance(right, str):
+        return str(left) == str(right)
+    return bool(left == right)
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value in ("", [], {}, ())

@@ -1,0 +1,63 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Finding objects by name. GPUStack's listings filter by part of a name at best, so the exact one is picked here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .client import Client
+from .errors import Invalid, NotFound
+
+Item = dict[str, Any]
+
+
+def find_model(client: Client, name: str) -> Item | None:
+    return _named(client, "/v2/models", {"search": name})
+
+
+def find_worker(client: Client, name: str) -> Item | None:
+    return _named(client, "/v2/workers", {"name": name})
+
+
+def find_cluster(client: Client, name: str) -> Item | None:
+    return _named(client, "/v2/clusters", {"name": name})
+
+
+def find_route(client: Client, name: str) -> Item | None:
+    return _named(client, "/v2/model-routes", {"name": name})
+
+
+def cluster_named(client: Client, name: str) -> Item:
+    """The cluster of that name; NotFound tells which there are."""
+    cluster = find_cluster(client, name)
+    if cluster is None:
+        raise NotFound(f"There is no cluster {name!r}; there are: {_names(_clusters(client))}. Name one, or create it.")
+    return cluster
+
+
+def default_cluster(client: Client) -> Item:
+    """The default cluster, or the only one."""
+    clusters = _clusters(client)
+    defaults = [cluster for cluster in clusters if cluster.get("is_default")]
+    chosen = defaults or clusters
+    if len(chosen) == 1:
+        return chosen[0]
+    if not clusters:
+        raise NotFound("GPUStack has no cluster yet. Create one with gpuops.gpustack.cluster.")
+    raise Invalid(f"None of the clusters is the default: {_names(clusters)}. Name one in `cluster`.")
+
+
+def _clusters(client: Client) -> list[Item]:
+    return list(client.listing("/v2/clusters"))
+
+
+def _named(client: Client, path: str, query: dict[str, str]) -> Item | None:
+    (name,) = query.values()
+    return next((item for item in client.listing(path, **query) if item["name"] == name), None)
+
+
+def _names(items: list[Item]) -> str:
+    return ", ".join(sorted(str(item["name"]) for item in items)) or "none"

@@ -1,0 +1,114 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Secrets in what GPUStack is told: which names hold one, and how a value is shown without it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+MASK = "********"
+_CHANGED = f"{MASK} (changed)"
+
+# The fields of GPUStack's objects in which people put secrets.
+MAPPINGS_WITH_SECRETS = ("env", "worker_config")
+PARAMETERS_WITH_SECRETS = ("backend_parameters",)
+FIELDS_WITH_SECRETS = (*MAPPINGS_WITH_SECRETS, *PARAMETERS_WITH_SECRETS)
+
+# TOKEN and KEY only as a whole word of the name: VLLM_MAX_TOKENS and KEYBOARD are none.
+_SECRET_NAME = re.compile(
+    r"(?:^|[_\W])(?:api_?key|access_?key|secret_?key|private_?key|key|token|secret|password|passwd|passphrase"
+    r"|credentials?)(?:$|[_\W])",
+    re.IGNORECASE,
+)
+
+# Replacing a shorter text wherever it occurs would blot out ordinary output ("1", "on").
+_SHORTEST_REPLACED = 6
+
+_USERINFO = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^/@\s]*@", re.IGNORECASE)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or flag of this name usually holds a secret: `HF_TOKEN`, `--api-key`."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def mask_mapping(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The mapping with the values of secret names masked; an unset value stays visible as unset."""
+    if values is None:
+        return None
+    return {name: MASK if value and is_secret_name(name) else value for name, value in values.items()}
+
+
+def mask_parameters(parameters: Iterable[str] | None) -> list[str] | None:
+    """Engine parameters (`--flag=value`, `--flag value`, or flag and value as two items) with secret values masked."""
+    if parameters is None:
+        return None
+    masked: list[str] = []
+    value_of_secret = False
+    for item in parameters:
+        flag, separator, _value = re.match(r"([^=\s]*)([=\s]?)(.*)", item, re.DOTALL).groups()  # type: ignore[union-attr]
+        if value_of_secret and not item.startswith("-"):
+            masked.append(MASK)
+            value_of_secret = False
+            continue
+        secret = flag.startswith("-") and is_secret_name(flag)
+        masked.append(f"{flag}{separator}{MASK}" if secret and separator else item)
+        value_of_secret = secret and not separator
+    return masked
+
+
+def mask_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of an object with the secrets in them masked, in mappings and parameters alike."""
+    masked = dict(fields)
+    for name in MAPPINGS_WITH_SECRETS:
+        if name in masked:
+            masked[name] = mask_mapping(masked[name])
+    for name in PARAMETERS_WITH_SECRETS:
+        if name in masked:
+            masked[name] = mask_parameters(masked[name])
+    return masked
+
+
+def mask_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Both sides of a change, masked, such that a secret that changed can still be seen to change."""
+    shown_before, shown_after = mask_fields(before), mask_fields(after)
+    for field in MAPPINGS_WITH_SECRETS:
+        old = before.get(field) or {}
+        for name, value in (after.get(field) or {}).items():
+            if shown_after[field][name] == MASK and name in old and value != old[name]:
+                shown_after[field][name] = _CHANGED
+    for field in PARAMETERS_WITH_SECRETS:
+        if shown_after.get(field) and shown_after[field] == shown_before.get(field):
+            shown_after[field] = [*shown_after[field], _CHANGED]
+    return shown_before, shown_after
+
+
+def secrets_of(fields: Mapping[str, Any]) -> set[str]:
+    """The secret values in the fields of an object, long enough to be looked for in other texts (logs, messages)."""
+    found: set[str] = set()
+    for field in MAPPINGS_WITH_SECRETS:
+        values = fields.get(field) or {}
+        found |= {str(value) for name, value in values.items() if value and is_secret_name(name)}
+    for field in PARAMETERS_WITH_SECRETS:
+        parameters = list(fields.get(field) or [])
+        for item, shown in zip(parameters, mask_parameters(parameters) or []):
+            if item != shown:
+                found.add(item[len(shown) - len(MASK) :])
+    return {value for value in found if len(value) >= _SHORTEST_REPLACED}
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """The text without any of the secrets and without user and password in URLs."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= _SHORTEST_REPLACED:
+            text = text.replace(secret, MASK)
+    return mask_url(text)
+
+
+def mask_url(text: str) -> str:
+    """The text with `user:password@` taken out of every URL."""
+    return _USERINFO.sub(r"\g<scheme>", text)

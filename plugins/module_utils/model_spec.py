@@ -1,0 +1,165 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A declared model: its options, how its fields are compared, and the model GPUStack shall have for it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .engine_configuration import VARIABLE
+from .ensure import Equality, Kind
+from .errors import Invalid
+
+KIND = Kind(
+    label="model",
+    path="/v2/models",
+    rules={
+        "categories": Equality.UNORDERED,
+        "gpu_selector": {"gpu_ids": Equality.UNORDERED},
+        "extended_kv_cache": {},
+        "speculative_config": {},
+    },
+    server_owned=frozenset({"id", "created_at", "updated_at", "ready_replicas"}),
+)
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "name": {"type": "str", "required": True},
+    "huggingface_repo_id": {"type": "str"},
+    "huggingface_filename": {"type": "str"},
+    "model_scope_model_id": {"type": "str"},
+    "model_scope_file_path": {"type": "str"},
+    "local_path": {"type": "str"},
+    "description": {"type": "str"},
+    "replicas": {"type": "int"},
+    "categories": {
+        "type": "list",
+        "elements": "str",
+        "choices": ["llm", "embedding", "image", "reranker", "speech_to_text", "text_to_speech", "unknown"],
+    },
+    "cluster": {"type": "str"},
+    "placement_strategy": {"type": "str", "choices": ["spread", "binpack"]},
+    "worker_selector": {"type": "dict"},
+    "gpu_selector": {
+        "type": "dict",
+        "options": {"gpu_ids": {"type": "list", "elements": "str"}, "gpus_per_replica": {"type": "int"}},
+    },
+    "distributed_inference_across_workers": {"type": "bool"},
+    "cpu_offloading": {"type": "bool"},
+    "backend": {"type": "str"},
+    "backend_version": {"type": "str"},
+    # May hold secrets; GPUStackModule shows what is none.
+    "backend_parameters": {"type": "list", "elements": "str", "no_log": True},
+    "env": {"type": "dict", "no_log": True},
+    "image_name": {"type": "str"},
+    "run_command": {"type": "str"},
+    "restart_on_error": {"type": "bool"},
+    "extended_kv_cache": {
+        "type": "dict",
+        "options": {
+            "enabled": {"type": "bool"},
+            "ram_ratio": {"type": "float"},
+            "ram_size": {"type": "int"},
+            "chunk_size": {"type": "int"},
+        },
+    },
+    "speculative_config": {
+        "type": "dict",
+        "options": {
+            "enabled": {"type": "bool"},
+            "algorithm": {"type": "str", "choices": ["eagle3", "mtp", "ngram"]},
+            "draft_model": {"type": "str"},
+            "num_draft_tokens": {"type": "int"},
+            "ngram_min_match_length": {"type": "int"},
+            "ngram_max_match_length": {"type": "int"},
+        },
+    },
+    "access_policy": {"type": "str", "choices": ["public", "authed"]},
+}
+
+# Option that names where the weights are → GPUStack's word for that place.
+SOURCES = {
+    "huggingface_repo_id": "huggingface",
+    "model_scope_model_id": "model_scope",
+    "local_path": "local_path",
+}
+_SOURCE_FIELDS = (*SOURCES, "huggingface_filename", "model_scope_file_path")
+
+_PLAIN_FIELDS = (
+    "name",
+    "description",
+    "replicas",
+    "placement_strategy",
+    "distributed_inference_across_workers",
+    "cpu_offloading",
+    "backend",
+    "backend_parameters",
+    "image_name",
+    "run_command",
+    "restart_on_error",
+    "access_policy",
+)
+# GPUStack fills these in when they are empty, so an empty one declares nothing.
+_FILLED_IN_FIELDS = ("categories", "backend_version")
+_NESTED_FIELDS = ("gpu_selector", "extended_kv_cache", "speculative_config")
+_TEXT_MAPPINGS = ("env", "worker_selector")
+
+# The route, through which a model is called, has its name, and GPUStack takes only such names for routes.
+_NAME = re.compile(r"[A-Za-z]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
+_BACKENDS = {name.lower(): name for name in ("vLLM", "SGLang", "MindIE", "VoxBox", "Custom")}
+_OWN_COMMAND_FIELDS = ("image_name", "run_command")
+
+
+def wanted_model(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of GPUStack's model that the options set; what is not set is left to the server.
+
+    Raises Invalid when options do not make sense, alone or together.
+    """
+    _check(params)
+    wanted = {name: params[name] for name in _PLAIN_FIELDS if params.get(name) is not None}
+    wanted.update({name: params[name] for name in _FILLED_IN_FIELDS if params.get(name)})
+    wanted.update({name: _texts(name, params[name]) for name in _TEXT_MAPPINGS if params.get(name) is not None})
+    for name in _NESTED_FIELDS:
+        if params.get(name) is not None:
+            wanted[name] = {key: value for key, value in params[name].items() if value is not None} or None
+    for option, source in SOURCES.items():
+        if params.get(option):
+            # The place as a whole: what belongs to another kind of place goes.
+            wanted.update({name: params.get(name) for name in _SOURCE_FIELDS}, source=source)
+    return wanted
+
+
+def _check(params: Mapping[str, Any]) -> None:
+    name = params["name"]
+    if not _NAME.fullmatch(name):
+        raise Invalid(
+            f"name is {name!r}; a model that can be called starts with a letter, ends with a letter or digit, and has "
+            "only letters, digits, '_', '-' and '.' in between."
+        )
+    if (params.get("replicas") or 0) < 0:
+        raise Invalid(f"replicas is {params['replicas']}; wanted is 0 (stopped) or more.")
+    if VARIABLE in (params.get("env") or {}):
+        raise Invalid(f"env sets {VARIABLE}, which this collection writes itself. Leave it out.")
+    backend = params.get("backend")
+    known = _BACKENDS.get((backend or "").lower(), backend)
+    if backend != known:
+        raise Invalid(f"backend is {backend!r}; GPUStack takes it for another backend than {known!r}. Write {known!r}.")
+    own_command = [option for option in _OWN_COMMAND_FIELDS if params.get(option)]
+    if own_command and backend != "Custom":
+        raise Invalid(f"{' and '.join(own_command)} count only with backend 'Custom'; backend is {backend!r}.")
+
+
+def _texts(option: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """A mapping of texts to texts; numbers become their text, anything else is refused."""
+    wrong = sorted(
+        name for name, value in values.items() if isinstance(value, bool) or not isinstance(value, (str, int, float))
+    )
+    if wrong:
+        raise Invalid(
+            f"{option} has values that are neither text nor number: {', '.join(wrong)}. Quote them as the text that is "
+            'meant, for example "1" or "true"; leave a variable out to unset it.'
+        )
+    return {str(name): str(value) for name, value in values.items()}

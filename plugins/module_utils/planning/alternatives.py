@@ -1,0 +1,103 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Other layouts that would serve, with their predictions, best first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .answer import predicted, sites_of
+from .assessment import Assessment, assess, preference
+from .fleet import Fleet
+from .placement import Layout, Site, on_one_host
+from .settings import Settings
+
+_MOST = 4
+
+
+def _alternative(assessment: Assessment, replicas: list[tuple[Site, ...]], why: str) -> dict[str, Any]:
+    split = assessment.layout.split
+    return {
+        "summary": why,
+        "replicas": len(replicas),
+        "gpus_per_replica": split.world,
+        "tensor_parallel_size": split.tensor,
+        "pipeline_parallel_size": split.pipeline,
+        "data_parallel_size": split.data,
+        "max_model_len": assessment.context,
+        "distributed": assessment.layout.hosts > 1,
+        "placements": [sites_of(sites) for sites in replicas],
+        "predicted": predicted(assessment),
+    }
+
+
+def _sizes_text(layout: Layout) -> str:
+    split = layout.split
+    text = f"tensor parallel {split.tensor}"
+    if split.pipeline > 1:
+        text += f", pipeline parallel {split.pipeline}"
+    if split.data > 1:
+        text += f", data parallel {split.data}"
+    return f"{text} on {layout.cards[0].name}"
+
+
+def alternatives(settings: Settings, fleet: Fleet, best: Assessment, ranked: list[Assessment]) -> list[dict[str, Any]]:
+    """Other layouts that serve: smaller replicas on the same number of GPUs first, then other sizes and cards."""
+    found = _smaller_replicas(settings, fleet, best)
+    seen = {(best.layout.split, best.layout.cards, best.layout.hosts > 1)}
+    wanted = max(1, settings.intent.replicas)
+    declared = settings.intent.context is not None
+    sliced = {(other.layout.split.world, other.layout.cards) for other in ranked if _one_stage(other)}
+    for other in ranked:
+        key = (other.layout.split, other.layout.cards, other.layout.hosts > 1)
+        staged = other.layout.hosts == 1 and not _one_stage(other)
+        if (
+            not other.serves
+            or not (declared or other.useful)
+            or key in seen
+            or (staged and (other.layout.split.world, other.layout.cards) in sliced)
+        ):
+            continue
+        replicas = other.layout.replicas(wanted)
+        if len(replicas) == wanted:
+            seen.add(key)
+            hosts = "one host" if other.layout.hosts == 1 else f"{other.layout.hosts} hosts"
+            found.append(_alternative(other, replicas, f"{_sizes_text(other.layout)}, {hosts}"))
+    return found[:_MOST]
+
+
+def _one_stage(assessment: Assessment) -> bool:
+    """Inside a host stages only help where no tensor-parallel size does."""
+    return assessment.serves and assessment.layout.split.pipeline == 1
+
+
+def _smaller_replicas(settings: Settings, fleet: Fleet, best: Assessment) -> list[dict[str, Any]]:
+    intent, world = settings.intent, best.layout.split.world
+    found = []
+    for parts in (parts for parts in range(2, world + 1) if world % parts == 0):
+        wanted = replace(settings.wanted, gpus=world // parts)
+        if settings.wanted.tensor is not None:
+            break
+        smaller = replace(
+            settings, wanted=wanted, intent=replace(intent, concurrency=1, context=best.context, gpus=None)
+        )
+        options = [assess(smaller, layout, fleet) for layout in on_one_host(fleet, settings.shape, wanted)]
+        options = sorted((option for option in options if option.serves), key=lambda option: preference(option, world))
+        if not options:
+            continue
+        count = parts * max(1, intent.replicas)
+        replicas = options[0].layout.replicas(count)
+        if len(replicas) == count and count * int(options[0].concurrency) >= intent.concurrency * max(
+            1, intent.replicas
+        ):
+            found.append(
+                _alternative(
+                    options[0],
+                    replicas,
+                    f"{count} replicas of {_sizes_text(options[0].layout)}, each on one host",
+                )
+            )
+    return found

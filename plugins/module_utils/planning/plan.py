@@ -1,0 +1,205 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Candidates → the best one, with its reasons and alternatives.
+
+``plan(model, fleet)`` is the whole planner: a pure function of one declared model and the gathered facts of a fleet,
+both plain mappings, to a plain mapping. ``plan_models`` plans several, each on what the earlier ones leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Union
+
+from .alternatives import alternatives
+from .answer import Plan, feasible, infeasible, problem
+from .assessment import Assessment, assess, preference, situation_of
+from .errors import PlanError, nearest
+from .excluded import OLD_CARDS, in_use_warnings, left_out_warnings, named, without_old_cards
+from .fitting import closest, remedies, shortage
+from .fleet import Card, Fleet, parse_fleet
+from .intent import Intent, parse_intent
+from .memory import Split
+from .parallelism import tensor_sizes
+from .placement import Layout, Site, on_one_host, over_hosts, without
+from .rule import Refusal
+from .rules import REFUSALS, all_rules
+from .settings import Settings, settle
+from .situation import Situation
+
+Facts = Union[Fleet, Mapping[str, Any]]
+
+
+def plan(model: Mapping[str, Any], fleet: Facts) -> Plan:
+    """The plan of one declared model on a fleet.
+
+    Raises PlanError for input that is wrong in itself. A model that does not fit has ``feasible: false`` and problems
+    that say what would make it fit.
+    """
+    return _plan(settle(_checked(parse_intent(model))), fleet if isinstance(fleet, Fleet) else parse_fleet(fleet))
+
+
+def plan_models(models: Sequence[Mapping[str, Any]], fleet: Facts) -> list[Plan]:
+    """Plans of several models, in their order: a card goes to one model only."""
+    rest = fleet if isinstance(fleet, Fleet) else parse_fleet(fleet)
+    plans = []
+    for model in models:
+        result = plan(model, rest)
+        taken = {
+            (host, index) for placed in result["placements"] for host, indexes in placed.items() for index in indexes
+        }
+        rest = without(rest, taken)
+        plans.append(result)
+    return plans
+
+
+def _checked(intent: Intent) -> Intent:
+    """Overrides name rules that exist and may be lifted."""
+    rules = all_rules()
+    known = {*rules, OLD_CARDS}
+    for rule_id in intent.override:
+        if rule_id not in known:
+            raise PlanError(
+                f"model {intent.name}: override names no rule {rule_id}{nearest(rule_id, known)}: correct it"
+            )
+        rule = rules.get(rule_id)
+        if rule is not None and not rule.liftable:
+            raise PlanError(
+                f"model {intent.name}: rule {rule_id} cannot be lifted, because pipeline parallelism over Volta cards "
+                f"crashes the engine in every known setting: drop it from override"
+            )
+    return intent
+
+
+def _plan(settings: Settings, fleet: Fleet) -> Plan:
+    usable, old = without_old_cards(fleet, settings.intent)
+    warnings = left_out_warnings(fleet, old)
+    assessments = _assessments(settings, usable)
+    _refuse_parameters(settings, usable, assessments)
+    ranked = sorted(assessments, key=lambda assessment: preference(assessment, settings.wanted.gpus))
+    if not ranked or not ranked[0].serves:
+        return infeasible(settings, _problems(settings, usable, ranked), warnings)
+    best, wanted = ranked[0], settings.intent.replicas
+    replicas = _replicas(ranked, max(1, wanted))
+    if len(replicas) < wanted:
+        message = f"{wanted} replicas of {best.layout.split.world} GPU(s) are declared, the fleet has room for {len(replicas)}"
+        return infeasible(
+            settings, [problem("replicas-fit", message, [f"declare replicas: {len(replicas)}"])], warnings
+        )
+    warnings += in_use_warnings(best, replicas, usable)
+    others = alternatives(settings, usable, best, ranked)
+    return feasible(settings, best, replicas, _automatic(best), warnings, others)
+
+
+def _assessments(settings: Settings, fleet: Fleet) -> list[Assessment]:
+    """Layouts on one host; those over several only when no single host serves."""
+    found = [assess(settings, layout, fleet) for layout in on_one_host(fleet, settings.shape, settings.wanted)]
+    if any(entry.serves and entry.full_context and not entry.layout.mixed for entry in found):
+        return found
+    return found + [assess(settings, layout, fleet) for layout in over_hosts(fleet, settings.shape, settings.wanted)]
+
+
+def _refuse_parameters(settings: Settings, fleet: Fleet, assessments: list[Assessment]) -> None:
+    """A user's parameter that every layout refuses is an error; with no layout at all, each kind of card is asked."""
+    situations = [assessment.situation for assessment in assessments]
+    if not situations:
+        cards = {card for slots, _ in fleet.alike for card in slots.cards} or {_ANY_CARD}
+        wanted = settings.wanted
+        split = Split(wanted.tensor or 1, wanted.pipeline or 1, wanted.data or 1)
+        situations = [
+            situation_of(settings, Layout(split, 1, (), (card,), 0, False), fleet)
+            for card in sorted(cards, key=lambda c: (c.capability, c.memory_total_mib, c.name))
+        ]
+    first: tuple[Refusal, Situation] | None = None
+    for situation in situations:
+        refusal = next((rule for rule in REFUSALS if rule.applies(situation) and rule.about(situation)), None)
+        if refusal is None:
+            return
+        if first is None or REFUSALS.index(refusal) < REFUSALS.index(first[0]):
+            first = (refusal, situation)
+    if first is not None:
+        raise PlanError(_refusal_text(*first))
+
+
+# Stands in for a card where the fleet has none, so that a parameter that no card takes is refused all the same.
+_ANY_CARD = Card("any card", (9, 0), 81559)
+
+
+def _refusal_text(rule: Refusal, situation: Situation) -> str:
+    subject = rule.about(situation)
+    parameter = situation.parameters.get(subject)
+    what = f"{' '.join(parameter.items)} in backend_parameters" if parameter else f"{subject} in env"
+    lift = f" (or lift the rule with override: [{rule.id}])" if rule.liftable else ""
+    return (
+        f"model {situation.intent.name}: {what} is refused by rule {rule.id}: {rule.reason(situation)}; "
+        f"{rule.advice(situation)}{lift}"
+    )
+
+
+def _replicas(ranked: list[Assessment], wanted: int) -> list[tuple[Site, ...]]:
+    """The sites of every replica: those of the best layout, then others that take the same parameters."""
+    best = ranked[0]
+    found = best.layout.replicas(wanted)
+    used = {(host, index) for sites in found for host, indexes in sites for index in indexes}
+    for other in ranked[1:]:
+        if len(found) == wanted:
+            break
+        if not other.serves or _parameters_key(other) != _parameters_key(best):
+            continue
+        for sites in other.layout.replicas(wanted):
+            cards = {(host, index) for host, indexes in sites for index in indexes}
+            if len(found) < wanted and not cards & used:
+                found.append(sites)
+                used |= cards
+    return found
+
+
+def _parameters_key(assessment: Assessment) -> tuple[object, ...]:
+    """What must agree for two layouts to run with the same parameters."""
+    situation = assessment.situation
+    return (
+        assessment.layout.split, assessment.context, assessment.utilization, assessment.engine.dtype_bytes,
+        situation.before_ampere, situation.volta_or_turing, situation.has_volta, situation.distributed,
+    )  # fmt: skip
+
+
+def _automatic(best: Assessment) -> bool:
+    """Whether GPUStack's own scheduler finds such a placement; without it the cards must be named (gpu_ids).
+
+    Over several workers it takes all GPUs of workers with equally many (vllm_resource_fit_selector.py).
+    """
+    return best.layout.hosts == 1 or (best.layout.whole_hosts and not best.layout.mixed_host)
+
+
+def _problems(settings: Settings, fleet: Fleet, assessments: list[Assessment]) -> list[dict[str, Any]]:
+    if not fleet.alike:
+        reasons = list(fleet.problems) + [f"{card.host} card {card.index}: {card.reason}" for card in fleet.left_out]
+        message = "the fleet has no usable GPU" + (f" ({named(reasons)})" if reasons else "")
+        return [problem("usable-gpu", message, ["repair what gpu_facts reports"])]
+    near = closest(assessments)
+    if near is None:
+        return [_no_layout(settings, fleet)]
+    if near.refusals:
+        situation = near.situation
+        return [problem(rule.id, rule.reason(situation), [rule.advice(situation)]) for rule in near.refusals]
+    return [problem("memory", shortage(near), remedies(settings, near, fleet))]
+
+
+def _no_layout(settings: Settings, fleet: Fleet) -> dict[str, Any]:
+    """No group of cards has the wanted size, or the model cannot be split that way."""
+    gpus = settings.wanted.gpus
+    most = max(len(slots.cards) for slots, _ in fleet.alike)
+    sizes = tensor_sizes(settings.shape, max(most, gpus or 1), settings.wanted.expert_parallel)
+    if gpus is not None and gpus not in sizes:
+        fitting = [size for size in sizes if size < gpus]
+        message = f"{gpus} GPUs cannot share this model: sizes that divide it are {', '.join(map(str, sizes))}"
+        return problem("sizes-divide", message, [f"declare gpus: {fitting[-1]}"] if fitting else [])
+    hosts = sum(len(hosts) for _, hosts in fleet.alike)
+    message = (
+        f"no host has {gpus} usable GPUs, and no hosts with equally many make {gpus} together "
+        f"({hosts} host(s), at most {most} GPUs each)"
+    )
+    fitting = [size for size in sizes if size <= most]
+    return problem("hosts-have-gpus", message, [f"declare gpus: {fitting[-1]}"] if fitting else [])

@@ -1,0 +1,102 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The facts of a fleet and what is wanted of it, checked once for their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong on these hosts; an empty list means the fleet as a whole.
+
+    ``code`` replaces the check's own where facts bring a more precise one along.
+    """
+
+    hosts: list[str]
+    found: str
+    wanted: str
+    remedy: str
+    code: str | None = None
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Facts by host name, and the wanted settings; what is not given is not checked.
+
+    * ``hosts``: ``gpustack_host`` of ``host_facts``; ``gpus``: ``gpustack_gpu`` of ``gpu_facts``
+    * ``workers``: ``{host: {"name", "ip", "interface", "expected_gpus"}}``, the hosts that run a GPUStack worker
+    * ``server``: ``{"url", "version", "problem", "supported_from", "supported_below", "host", "ports"}``; ``host`` runs
+      it, a null version means that it does not answer, for the reason in ``problem``
+    * ``ports``: ``{"10150" or "41000-41009": what for}``, of every worker; ``own_containers``: names of containers that
+      may own them
+    * ``minimum_free_gib``: ``{path: GiB}``
+    """
+
+    hosts: Mapping[str, Mapping[str, Any]]
+    gpus: Mapping[str, Mapping[str, Any]] | None = None
+    workers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    server: Mapping[str, Any] | None = None
+    shared_memory_gib: float | None = None
+    ports: Mapping[str, str] = field(default_factory=dict)
+    own_containers: list[str] = field(default_factory=lambda: ["gpustack-worker", "gpustack-server"])
+    model_directories: list[str] = field(default_factory=list)
+    minimum_free_gib: Mapping[str, float] = field(default_factory=dict)
+    minimum_memlock_mib: int | None = None
+    max_clock_skew_s: float | None = None
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Fleet:
+        """The fleet in a dictionary with these names. Raises ValueError with found, wanted and the remedy."""
+        known = [one.name for one in fields(cls)]
+        unknown = sorted(set(data) - set(known))
+        if unknown:
+            raise ValueError(f"unknown keys {', '.join(unknown)}: wanted are {', '.join(known)}")
+        if "hosts" not in data:
+            raise ValueError("the key hosts is missing: the facts gpustack_host by host name are wanted")
+        for name in ("hosts", "gpus", "workers", "server", "ports", "minimum_free_gib"):
+            if data.get(name) is not None and not isinstance(data[name], Mapping):
+                raise ValueError(f"{name} is a {type(data[name]).__name__}: a dictionary is wanted")
+        given = {name: value for name, value in data.items() if value is not None}
+        for name in set(given) & {"hosts", "gpus"}:  # a host that did not answer has nothing to say
+            given[name] = {host: facts for host, facts in given[name].items() if facts}
+        return cls(**given)
+
+    def wanted_ports(self) -> dict[str, dict[str, str]]:
+        """The ports that have to be free, each with what it is for, by host name in order."""
+        wanted = {host: dict(self.ports) for host in self.workers}
+        server = self.server or {}
+        if server.get("host"):
+            wanted.setdefault(server["host"], {}).update(server.get("ports") or {})
+        return dict(sorted(wanted.items()))
+
+    def worker_facts(self) -> dict[str, Mapping[str, Any]]:
+        """The host facts of the workers that have any, by host name in order."""
+        return {host: self.hosts[host] for host in sorted(self.workers) if host in self.hosts}
+
+
+def by_value(values: Mapping[str, Value]) -> list[tuple[Value, list[str]]]:
+    """Values with the hosts that have them, most hosts first."""
+    groups: list[tuple[Value, list[str]]] = []
+    for host, value in sorted(values.items()):
+        for known, hosts in groups:
+            if known == value:
+                hosts.append(host)
+                break
+        else:
+            groups.append((value, [host]))
+    return sorted(groups, key=lambda group: -len(group[1]))
+
+
+def size_text(mib: float) -> str:
+    """A size as people say it: ``31.4 GiB``, ``64 MiB`` or ``64 KiB``."""
+    if mib < 1:
+        return f"{mib * 1024:.0f} KiB"
+    return f"{mib:.0f} MiB" if mib < 1024 else f"{round(mib / 1024, 1):g} GiB"

@@ -1,0 +1,46 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Problems as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+_LABELS = ("found", "wanted", "remedy")
+
+
+def text_of(problems: Sequence[Mapping[str, Any]], hosts: Collection[str]) -> str:
+    """One block of text: the outcome in the first line, then each problem with what was found, wanted and to do.
+
+    ``hosts`` are all hosts that were looked at.
+    """
+    return "\n\n".join([_outcome(problems, len(hosts)), *map(_paragraph, problems)])
+
+
+def _outcome(problems: Sequence[Mapping[str, Any]], host_count: int) -> str:
+    errors = [problem for problem in problems if problem["severity"] == "error"]
+    warnings = len(problems) - len(errors)
+    counted = [_count(len(errors), "problem")] if errors else []
+    counted += [_count(warnings, "warning")] if warnings else []
+    if not errors:
+        return f"{_count(host_count, 'host')} ready" + (f", with {counted[0]}" if counted else ": no problems found")
+    affected = len({host for problem in problems for host in problem["hosts"]})
+    place = f" on {affected} of {_count(host_count, 'host')}" if affected else ""
+    return f"{' and '.join(counted)}{place}, nothing was changed"
+
+
+def _paragraph(problem: Mapping[str, Any]) -> str:
+    subject = ", ".join(problem["hosts"])
+    heading = f"{subject}: {problem['title']}" if subject else problem["title"]
+    lines = [f"  {heading} [{problem['severity']}: {problem['code']}]"]
+    for label in _LABELS:
+        first, *rest = str(problem[label]).splitlines() or [""]
+        lines += [f"    {label:<8}{first}", *(f"{'':<12}{line}" for line in rest)]
+    return "\n".join(lines)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,280 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How far a model's instances are: one judge, used by the module and by the action plugin that shows its lines. Pure.
+
+`judge` looks at one snapshot; `follow` asks for snapshots until the judge has seen enough. Time, sleep and everything
+that asks a server are arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+
+Instance = Mapping[str, Any]
+
+POLL_SECONDS = 3.0
+# GPUStack's health check can flap while an engine comes up, so one good look is not enough once something moved.
+STABLE_POLLS = 3
+# An error that GPUStack clears by itself within one poll is not worth ending a wait of half an hour for.
+ERROR_POLLS = 2
+# The scheduler looks again every 180 s: the cards of a deleted instance may have been free only a moment too late.
+SCHEDULER_PATIENCE_SECONDS = 240.0
+# What the scheduler says when its own rules refuse the model; no card that becomes free changes that.
+_FINAL_MESSAGES = ("Failed to find candidate:",)
+
+# A restart of the server takes about a minute; engines are not touched by it.
+SERVER_PATIENCE_SECONDS = 180.0
+
+_AWAY_LINE = "GPUStack does not answer; waiting for it to come back"
+
+_WITHOUT_WORKER = frozenset({"pending", "analyzing"})
+
+
+class NoAnswer(Exception):
+    """The server did not answer a look; it may be restarting."""
+
+
+class Outcome(Enum):
+    DONE = "done"
+    WAITING = "waiting"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A model at one moment.
+
+    `stale` names the instances that are about to be replaced and count as not there; `moved` says that this run has
+    changed something, so that one good look is not enough.
+    """
+
+    name: str
+    replicas: int
+    instances: Sequence[Instance]
+    stale: Sequence[str] = ()
+    moved: bool = False
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What the judge remembers between snapshots; times in seconds of any steady clock, keys are instance ids."""
+
+    good_polls_wanted: int = 1
+    good_polls: int = 0
+    polls: int = 0
+    restarts: Mapping[int, int] = field(default_factory=dict)
+    error_polls: Mapping[int, int] = field(default_factory=dict)
+    error_messages: Mapping[int, str] = field(default_factory=dict)
+    unscheduled_since: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`text` is one line for a person; `instance` the one it is mostly about; `reason` why a wait failed."""
+
+    outcome: Outcome
+    text: str
+    instance: Instance | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The end of a wait: the last verdict, and the tail of the log of the instance that a failure is about."""
+
+    verdict: Verdict
+    log: Sequence[str] = ()
+
+
+def judge(snapshot: Snapshot, progress: Progress, now: float) -> tuple[Progress, Verdict]:
+    """Judge a snapshot in the light of the earlier ones."""
+    present = [instance for instance in snapshot.instances if instance["name"] not in snapshot.stale]
+    progress = _remember(present, progress, now)
+    text = _line(snapshot, present)
+
+    for instance in present:
+        reason = _failure(instance, progress, now)
+        if reason:
+            return progress, Verdict(Outcome.FAILED, text, instance, reason)
+
+    if snapshot.moved:
+        progress = replace(progress, good_polls_wanted=STABLE_POLLS)
+    complete = len(present) == len(snapshot.instances) == snapshot.replicas
+    if complete and all(instance["state"] == "running" for instance in present):
+        progress = replace(progress, good_polls=progress.good_polls + 1)
+        if progress.good_polls >= progress.good_polls_wanted:
+            return progress, Verdict(Outcome.DONE, text)
+        return progress, Verdict(Outcome.WAITING, text)
+    # From here on something moved: see it stand still for a while.
+    progress = replace(progress, good_polls=0, good_polls_wanted=STABLE_POLLS)
+    return progress, Verdict(Outcome.WAITING, text, _slowest(present))
+
+
+def follow(
+    look: Callable[[], Snapshot],
+    read_log: Callable[[Instance], Sequence[str]],
+    *,
+    timeout_seconds: float,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+    report: Callable[[str], None] = lambda line: None,
+) -> Result:
+    """Look until all replicas run, one of them failed, or the time is over.
+
+    `report` gets a line whenever it differs from the one before. Raises NoAnswer when the server stays away too long.
+    """
+    progress = Progress()
+    end = clock() + timeout_seconds
+    last_line = ""
+    logs: dict[int, Sequence[str]] = {}
+    answered = clock()
+    while True:
+        try:
+            snapshot = look()
+        except NoAnswer:
+            if clock() - answered > SERVER_PATIENCE_SECONDS:
+                raise
+            if last_line != _AWAY_LINE:
+                report(_AWAY_LINE)
+                last_line = _AWAY_LINE
+            sleep(POLL_SECONDS)
+            continue
+        answered = clock()
+        progress, verdict = judge(snapshot, progress, clock())
+        if verdict.text != last_line:
+            report(verdict.text)
+            last_line = verdict.text
+        # A restarted engine begins a new log: keep the one that holds the cause.
+        for instance in snapshot.instances:
+            if instance["state"] == "error" and instance["id"] not in logs and instance["name"] not in snapshot.stale:
+                logs[instance["id"]] = read_log(instance)
+        if verdict.outcome is Outcome.WAITING and clock() >= end:
+            verdict = replace(
+                verdict,
+                outcome=Outcome.FAILED,
+                instance=verdict.instance or next(iter(snapshot.instances), None),
+                reason=f"after {timeout_seconds:g} seconds not all replicas run with the present configuration",
+            )
+        if verdict.outcome is Outcome.FAILED and verdict.instance is not None:
+            return Result(verdict, logs.get(verdict.instance["id"]) or read_log(verdict.instance))
+        if verdict.outcome is not Outcome.WAITING:
+            return Result(verdict)
+        sleep(POLL_SECONDS)
+
+
+def failure_message(verdict: Verdict) -> str:
+    """What to tell a person about a failed wait."""
+    if verdict.instance is None:
+        return f"{verdict.text}: {verdict.reason}. Check GPUStack's server log and the model's page."
+    remedy = (
+        "Give the model less to ask for, or free or add cards; model_info and worker_info show what there is."
+        if verdict.instance["state"] in _WITHOUT_WORKER
+        else "The end of the instance's log is in `log`; correct what it complains about and run again."
+    )
+    return f"{verdict.text}: {verdict.reason}. {remedy}"
+
+
+def describe(instance: Instance) -> str:
+    """An instance in a few words: name, state, download, place, restarts."""
+    words = [str(instance["name"]), str(instance["state"])]
+    download = _download_percent(instance)
+    if instance["state"] == "downloading" and download is not None:
+        words.append(f"{download:.0f} %")
+    if instance.get("worker_name"):
+        words.append("on " + ", ".join([str(instance["worker_name"]), *_other_workers(instance)]))
+    restarts = instance.get("restart_count") or 0
+    if restarts:
+        words.append(f"after {restarts} restart{'s' if restarts > 1 else ''}")
+    message = _message(instance)
+    if message and instance["state"] != "running":
+        words.append(f"({message})")
+    return " ".join(words)
+
+
+def _line(snapshot: Snapshot, present: Sequence[Instance]) -> str:
+    running = sum(instance["state"] == "running" for instance in present)
+    parts = [f"{snapshot.name}: {running} of {snapshot.replicas} running"]
+    parts += [describe(instance) for instance in sorted(present, key=lambda instance: str(instance["name"]))]
+    waiting = [name for name in snapshot.stale if any(instance["name"] == name for instance in snapshot.instances)]
+    if waiting:
+        parts.append(f"older configuration: {', '.join(waiting)}")
+    return "; ".join(parts)
+
+
+def _remember(present: Sequence[Instance], progress: Progress, now: float) -> Progress:
+    """Carry the memory over to the instances that are still there."""
+    restarts: dict[int, int] = {}
+    error_polls: dict[int, int] = {}
+    error_messages: dict[int, str] = {}
+    unscheduled: dict[int, float] = {}
+    for instance in present:
+        key, count = instance["id"], instance.get("restart_count") or 0
+        # Whatever happened before the first look is the past; an instance that appears later has none.
+        first = count if progress.polls == 0 else 0
+        restarts[key] = min(progress.restarts.get(key, first), count)
+        if instance["state"] == "error":
+            error_polls[key] = progress.error_polls.get(key, 0) + 1
+            error_messages[key] = _message(instance)
+        elif key in progress.error_messages:
+            error_messages[key] = progress.error_messages[key]
+        if instance["state"] in _WITHOUT_WORKER and (key in progress.unscheduled_since or _message(instance)):
+            unscheduled[key] = progress.unscheduled_since.get(key, now)
+    return replace(
+        progress,
+        polls=progress.polls + 1,
+        restarts=restarts,
+        error_polls=error_polls,
+        error_messages=error_messages,
+        unscheduled_since=unscheduled,
+    )
+
+
+def _failure(instance: Instance, progress: Progress, now: float) -> str:
+    """Why this instance will not come up by itself; empty while it may."""
+    key, message = instance["id"], _message(instance)
+    count = instance.get("restart_count") or 0
+    if count > progress.restarts[key]:
+        message = message or progress.error_messages.get(key) or "no message"
+        return f"the engine of {instance['name']} stopped and was restarted ({message})"
+    if progress.error_polls.get(key, 0) >= ERROR_POLLS:
+        return f"{instance['name']} is in error: {message or 'no message'}"
+    since = progress.unscheduled_since.get(key)
+    if since is not None and instance["state"] == "pending":
+        waited = now - since
+        if waited >= SCHEDULER_PATIENCE_SECONDS or (waited > 0 and message.startswith(_FINAL_MESSAGES)):
+            return f"GPUStack finds no place for {instance['name']}: {message or 'no message'}"
+    return ""
+
+
+def _message(instance: Instance) -> str:
+    """GPUStack's own explanation as one line; of a distributed instance, the first worker's that has one."""
+    messages = [instance.get("state_message")]
+    messages += [worker.get("state_message") for worker in _subordinates(instance)]
+    return next((" ".join(str(message).split()) for message in messages if message), "")
+
+
+def _slowest(present: Sequence[Instance]) -> Instance | None:
+    return next((instance for instance in present if instance["state"] != "running"), None)
+
+
+def _subordinates(instance: Instance) -> Sequence[Mapping[str, Any]]:
+    servers = instance.get("distributed_servers") or {}
+    workers: Sequence[Mapping[str, Any]] = servers.get("subordinate_workers") or []
+    return workers
+
+
+def _other_workers(instance: Instance) -> list[str]:
+    return [str(worker["worker_name"]) for worker in _subordinates(instance) if worker.get("worker_name")]
+
+
+def _download_percent(instance: Instance) -> float | None:
+    """Of the worker that is furthest behind."""
+    shares = [instance.get("download_progress")]
+    shares += [worker.get("download_progress") for worker in _subordinates(instance)]
+    known = [float(share) for share in shares if share is not None]
+    return min(known) if known else None

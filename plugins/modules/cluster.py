@@ -1,0 +1,154 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: cluster
+short_description: Create, change or remove a cluster on GPUStack
+version_added: 1.0.0
+author:
+  - gpuops contributors (@gpuops)
+description:
+  - Makes a cluster of Docker workers on a GPUStack server as declared. A server that was installed without a worker of
+    its own has none, and workers can only register in one.
+  - Only options that are set are compared and changed.
+options:
+  name:
+    description:
+      - Name of the cluster.
+    type: str
+    required: true
+  state:
+    description:
+      - Whether the cluster shall be there. GPUStack refuses to remove one that has workers or models.
+    type: str
+    choices: [present, absent]
+    default: present
+  description:
+    description:
+      - Free text.
+    type: str
+  worker_config:
+    description:
+      - Defaults that workers get when they register, under the names of the worker's configuration file. A worker's own
+        setting wins, and a change is taken up when a worker starts the next time.
+      - Only the keys that are given are compared; the others stay. A value of null removes a default.
+    type: dict
+  default:
+    description:
+      - Set to V(true) to make this the cluster of models that name none. Another cluster stops being it.
+      - With V(false) nothing is done, since one stops being the default only by another becoming it.
+    type: bool
+    default: false
+extends_documentation_fragment:
+  - gpuops.gpustack.connection
+  - gpuops.gpustack.attributes
+  - gpuops.gpustack.attributes.action_group
+seealso:
+  - module: gpuops.gpustack.cluster_info
+"""
+
+EXAMPLES = r"""
+- name: Have a cluster for all workers
+  gpuops.gpustack.cluster:
+    server_url: https://gpustack.example.com
+    username: admin
+    password: "{{ vault_gpustack_admin_password }}"
+    name: racks
+    description: V100 racks in Osaka
+    default: true
+    worker_config:
+      system_reserved: {ram: 8, vram: 0}
+      ray_port_range: 41000-41999
+
+- name: Remove a cluster that is empty
+  gpuops.gpustack.cluster:
+    server_url: https://gpustack.example.com
+    username: admin
+    password: "{{ vault_gpustack_admin_password }}"
+    name: racks
+    state: absent
+"""
+
+RETURN = r"""
+cluster:
+  description: The cluster as M(gpuops.gpustack.cluster_info) returns it, in check mode as it would be.
+  returned: O(state=present)
+  type: dict
+error:
+  description: What went wrong, as for M(gpuops.gpustack.model).
+  returned: failure
+  type: str
+  sample: NotFound
+status:
+  description: HTTP status of GPUStack's refusal; null if it did not answer.
+  returned: failure
+  type: int
+  sample: 409
+"""
+
+from typing import Any
+
+from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
+from ansible_collections.gpuops.gpustack.plugins.module_utils.ensure import Kind, Writer, compare
+from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
+from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_cluster
+from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import mask_change
+from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_cluster
+
+KIND = Kind(
+    label="cluster",
+    path="/v2/clusters",
+    rules={"worker_config": {}},
+    sent=("name", "description", "gateway_endpoint", "server_url", "worker_config"),
+)
+
+
+def main() -> None:
+    module = GPUStackModule(
+        argument_spec={
+            "name": {"type": "str", "required": True},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "description": {"type": "str"},
+            "worker_config": {"type": "dict", "no_log": True},
+            "default": {"type": "bool", "default": False},
+        },
+    )
+    task = _present if module.params["state"] == "present" else _absent
+    module.run(lambda client, writer: task(module.params, client, writer))
+
+
+def _present(params: dict[str, Any], client: Client, writer: Writer) -> dict[str, Any]:
+    current = find_cluster(client, params["name"])
+    names = ("name", "description", "worker_config")
+    wanted = {name: params[name] for name in names if params[name] is not None}
+    change = compare(wanted, current, KIND.rules)
+    cluster = current or {}
+    if change.changed:
+        cluster = writer.save(KIND, current, change.payload, on_create={"provider": "Docker"})
+    before, after = mask_change(change.before, change.after)
+
+    if params["default"] and not cluster.get("is_default"):
+        before["is_default"], after["is_default"] = False, True
+        writer.post(f"{KIND.path}/{cluster.get('id')}/set-default", {})
+        cluster = {**cluster, "is_default": True}
+    return {
+        "changed": bool(after),
+        "diff": {"before": before, "after": after},
+        "cluster": show_cluster(cluster),
+    }
+
+
+def _absent(params: dict[str, Any], client: Client, writer: Writer) -> dict[str, Any]:
+    current = find_cluster(client, params["name"])
+    if current is None:
+        return {"changed": False, "diff": {"before": {}, "after": {}}}
+    writer.delete(KIND, current)
+    return {"changed": True, "diff": {"before": show_cluster(current), "after": {}}}
+
+
+if __name__ == "__main__":
+    main()

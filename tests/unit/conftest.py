@@ -1,0 +1,17 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fake_gpustack import FakeGPUStack
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeGPUStack]:
+    """A GPUStack server with nothing on it."""
+    with FakeGPUStack() as server:
+        yield server

@@ -1,0 +1,80 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from ansible_collections.gpuops.gpustack.plugins.module_utils.engine_configuration import (
+    Marker,
+    created_at,
+    fingerprint,
+    marker_of,
+    stale,
+    with_marker,
+    without_marker,
+)
+
+NOW = datetime(2026, 3, 1, 9, 30, 15, 999999, tzinfo=timezone.utc)
+MODEL: dict[str, Any] = {
+    "name": "m",
+    "source": "local_path",
+    "local_path": "/m",
+    "backend_parameters": ["--a=1"],
+    "env": {"A": "1", "HF_TOKEN": "hf_abcdefgh"},
+    "replicas": 1,
+}
+
+
+def test_marker_is_a_fingerprint_and_the_full_second_of_the_write() -> None:
+    env = with_marker(MODEL, NOW)
+    digits, time = env["GPUOPS_CONFIGURATION"].split()
+    assert (len(digits), time) == (12, "2026-03-01T09:30:15Z")
+    assert without_marker(env) == MODEL["env"]
+    assert marker_of({"env": env}) == Marker(fingerprint(MODEL), NOW.replace(microsecond=0))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("backend_parameters", ["--a=2"]), ("env", {"A": "2"}), ("gpu_selector", {"gpu_ids": ["w:cuda:0"]})],
+)
+def test_fingerprint_tells_configurations_of_an_engine_apart(field: str, value: Any) -> None:
+    assert fingerprint({**MODEL, field: value}) != fingerprint(MODEL)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "n", "replicas": 3, "description": "text", "ready_replicas": 1},
+        {"backend_version": None, "worker_selector": {}},
+        {"env": with_marker(MODEL, NOW)},
+        {"env": {"HF_TOKEN": "hf_other", "A": "1"}},
+    ],
+)
+def test_fingerprint_is_about_the_engine_only_and_tells_nothing_of_secrets(change: dict[str, Any]) -> None:
+    assert fingerprint({**MODEL, **change}) == fingerprint(MODEL)
+
+
+@pytest.mark.parametrize("env", [None, {}, {"A": "1"}, {"GPUOPS_CONFIGURATION": "edited by hand"}])
+def test_model_without_a_readable_marker_has_none(env: Any) -> None:
+    assert marker_of({"env": env}) is None
+
+
+def test_instances_from_before_the_write_are_stale_oldest_first() -> None:
+    marker = Marker("0" * 12, datetime(2026, 3, 1, 9, 30, 15, tzinfo=timezone.utc))
+    instances = [
+        {"name": "same second", "created_at": "2026-03-01T09:30:15.000001Z"},
+        {"name": "older", "created_at": "2026-03-01T09:30:14.999999Z"},
+        {"name": "oldest", "created_at": "2026-02-01T00:00:00Z"},
+        {"name": "other zone", "created_at": "2026-03-01T18:30:16.5+09:00".replace(".5", ".500000")},
+    ]
+    assert stale(instances, marker) == ["oldest", "older"]
+    assert stale(instances, None) == []
+
+
+def test_time_without_a_zone_is_utc() -> None:
+    assert created_at({"created_at": "2026-03-01T09:30:15"}) == datetime(2026, 3, 1, 9, 30, 15, tzinfo=timezone.utc)

@@ -1,0 +1,84 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import (
+    is_secret_name,
+    mask_change,
+    mask_mapping,
+    mask_parameters,
+    mask_url,
+    redact,
+    secrets_of,
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["HF_TOKEN", "huggingface_token", "OPENAI_API_KEY", "APIKEY", "AWS_SECRET_ACCESS_KEY", "--api-key", "DB_PASSWORD"],
+)
+def test_names_of_secrets(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["VLLM_MAX_TOKENS", "--max-num-batched-tokens", "--tokenizer", "KEYBOARD", "MONKEY", "PASSWORDLESS", "NCCL_DEBUG"],
+)
+def test_names_that_only_look_like_it(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+def test_mapping_keeps_what_is_unset_visible() -> None:
+    values = {"HF_TOKEN": "x", "A_KEY": "", "B_KEY": None, "C": "x"}
+    assert mask_mapping(values) == {"HF_TOKEN": "********", "A_KEY": "", "B_KEY": None, "C": "x"}
+    assert mask_mapping(None) is None
+
+
+def test_parameters_in_every_spelling() -> None:
+    given = ["--api-key=abc", "--hf-token abc", "--api-key", "abc", "--api-key", "--enforce-eager", "--a=b=c", "x"]
+    assert mask_parameters(given) == [
+        "--api-key=********",
+        "--hf-token ********",
+        "--api-key",
+        "********",
+        "--api-key",
+        "--enforce-eager",
+        "--a=b=c",
+        "x",
+    ]
+
+
+def test_secrets_of_a_model_are_those_long_enough_to_look_for() -> None:
+    model = {
+        "env": {"HF_TOKEN": "hf_abcdefgh", "SHORT_KEY": "1", "PLAIN": "not a secret"},
+        "backend_parameters": ["--api-key=sk-abcdefgh", "--hf-token hf_ijklmnop", "--api-key", "sk-qrstuvwx", "--x=y"],
+    }
+    assert secrets_of(model) == {"hf_abcdefgh", "sk-abcdefgh", "hf_ijklmnop", "sk-qrstuvwx"}
+
+
+def test_changed_secret_is_marked_and_a_kept_one_not() -> None:
+    before = {"env": {"A_KEY": "1", "B_KEY": "1"}, "backend_parameters": ["--api-key=1"]}
+    after = {"env": {"A_KEY": "2", "B_KEY": "1", "C_KEY": "1"}, "backend_parameters": ["--api-key=2"]}
+    shown_before, shown_after = mask_change(before, after)
+    assert shown_before == {
+        "env": {"A_KEY": "********", "B_KEY": "********"},
+        "backend_parameters": ["--api-key=********"],
+    }
+    assert shown_after == {
+        "env": {"A_KEY": "******** (changed)", "B_KEY": "********", "C_KEY": "********"},
+        "backend_parameters": ["--api-key=********", "******** (changed)"],
+    }
+
+
+def test_text_is_redacted_longest_secret_first() -> None:
+    text = "GET http://user:pw@host/x?y with secret-long and secret"
+    assert redact(text, {"secret", "secret-long", "x"}) == "GET http://host/x?y with ******** and ********"
+
+
+def test_url_without_user_stays() -> None:
+    assert mask_url("see https://host:8443/a@b") == "see https://host:8443/a@b"
