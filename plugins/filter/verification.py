@@ -15,7 +15,12 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.verification impor
 
 
 def verification(
-    plans: Mapping[str, Any], models: Any, workers: Any, engines: Mapping[str, Any], answers: Any = (), question: str = ""
+    plans: Mapping[str, Any],
+    models: Any,
+    workers: Any,
+    engines: Mapping[str, Any],
+    answers: Any = (),
+    question: str = "",
 ) -> dict[str, Any]:
     """See ``verification.yml`` for shapes."""
     try:
@@ -23,8 +28,8 @@ def verification(
         return verify(plans, models, workers, engines, given)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise AnsibleFilterError(
-            f"verification: {type(error).__name__} {error}. Wanted are plans by model name, the results of model_info, worker_info "
-            "and engine_info (by host), and the results of the task that asks each model."
+            f"verification: {type(error).__name__} {error}. Wanted are plans by model name, the results of model_info, "
+            "worker_info and engine_info (by host), and the results of the task that asks each model."
         ) from error
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional
+from typing import Any
 
 from .planning.errors import PlanError
 from .planning.plan import plan_models
@@ -25,10 +25,10 @@ def plan_declared(
 ) -> dict[str, dict[str, Any]]:
     """Plans by model name, in the order declared; a card that one model fills is not offered to the next.
 
-    ``gpu_facts`` and ``host_facts`` map each host to its ``gpustack_gpu`` and ``gpustack_host``, ``worker_names`` to its
-    name in GPUStack where that is another. A model without ``config`` gets the one that was read in its
-    ``source.local_path``. Beside the planner's keys each plan has ``gpu_selector``, as GPUStack takes it: null where its own
-    scheduler finds the placement. Raises PlanError in one sentence.
+    ``gpu_facts`` and ``host_facts`` map each host to its ``gpustack_gpu`` and ``gpustack_host``, ``worker_names`` to
+    its name in GPUStack where that is another. A model without ``config`` gets the one that was read in its
+    ``source.local_path``. Beside the planner's keys each plan has ``gpu_selector`` in GPUStack's form: null where its
+    own scheduler finds the placement. Raises PlanError in one sentence.
     """
     if not isinstance(declared, Sequence) or isinstance(declared, str):
         raise PlanError(f"gpustack_models_declared is {type(declared).__name__}, wanted a list of models: correct it")
@@ -36,17 +36,21 @@ def plan_declared(
     names = [str(model.get("name")) for model in models]
     for name in names:
         if names.count(name) > 1:
-            raise PlanError(f"model {name} is declared {names.count(name)} times, wanted one entry a name: rename or drop one")
+            raise PlanError(
+                f"model {name} is declared {names.count(name)} times, wanted one entry a name: rename or drop one"
+            )
     plans = plan_models(models, gpu_facts)
     alone = len(plans) == 1
-    return {name: {**plan, "gpu_selector": _gpu_selector(plan, worker_names, alone)} for name, plan in zip(names, plans)}
+    return {
+        name: {**plan, "gpu_selector": _gpu_selector(plan, worker_names, alone)} for name, plan in zip(names, plans)
+    }
 
 
-def _gpu_selector(plan: Mapping[str, Any], worker_names: Mapping[str, str], alone: bool) -> Optional[dict[str, Any]]:
+def _gpu_selector(plan: Mapping[str, Any], worker_names: Mapping[str, str], alone: bool) -> dict[str, Any] | None:
     """The cards of all replicas, ``worker:type:index``.
 
-    A model that is alone on the fleet is left to GPUStack's scheduler where that finds the placement, so that it can move
-    when a host fails. Beside others it is pinned: the scheduler spreads, and would leave no whole host to the next model.
+    A model that is alone on the fleet is left to GPUStack's scheduler where that finds the placement, so that it can
+    move when a host fails. Beside others it is pinned: the scheduler spreads, and would leave the next no whole host.
     """
     if not plan["feasible"] or (alone and plan["automatic_placement"]):
         return None

@@ -25,8 +25,8 @@ def verify(
 ) -> dict[str, Any]:
     """``{"verified": bool, "problems": [sentence], "text": block}``.
 
-    ``plans`` by model name; ``models`` of ``model_info``, ``workers`` of ``worker_info``; ``engines`` of ``engine_info``
-    by host; ``answers`` by model name: ``{"question", "answer", "tokens", "seconds"}``.
+    ``plans`` by model name; ``models`` of ``model_info``, ``workers`` of ``worker_info``; ``engines`` of
+    ``engine_info`` by host; ``answers`` by model name: ``{"question", "answer", "tokens", "seconds"}``.
     """
     running = {str(model["name"]): model for model in models}
     problems = {name: list(_problems(name, plan, running.get(name), engines)) for name, plan in plans.items()}

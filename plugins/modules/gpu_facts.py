@@ -46,6 +46,8 @@ options:
     default: /sys
 notes:
   - Run it as root (C(become)) on hosts that restrict the device files.
+  - In a container that was given only some of a host's cards, sysfs still shows the others, which then count as cards
+    that the driver does not list. Gather on the host.
 seealso:
   - plugin: gpuops.gpustack.vllm_plan
     plugin_type: filter

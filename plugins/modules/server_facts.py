@@ -12,8 +12,8 @@ version_added: 1.0.0
 short_description: Whether a GPUStack server answers, its release, and whether it takes the credentials
 description:
   - Asks the server for its release and for the user that the credentials belong to.
-  - A server that does not answer, or refuses the credentials, is an answer and not a failure, so that a check can tell it together with
-    everything else that is wrong.
+  - A server that does not answer, or refuses the credentials, is an answer and not a failure, so that a check can tell
+    it together with everything else that is wrong.
 extends_documentation_fragment:
   - gpuops.gpustack.connection
   - gpuops.gpustack.attributes.info
@@ -79,7 +79,7 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module im
 
 
 def server_facts(client: Client) -> dict[str, object]:
-    """Release and usability of the server; `problem` is null for a release that is merely unknown, which `version` tells."""
+    """Release and usability of the server; a release that is merely unknown is told by `version`, not by `problem`."""
     facts: dict[str, object] = {
         "url": client.server_url,
         "answers": False,

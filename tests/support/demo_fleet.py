@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any
 
 import requests
 
@@ -42,7 +43,7 @@ class Fleet:
         answer.raise_for_status()
         return answer.json()["items"]
 
-    def model(self, name: str) -> Optional[dict[str, Any]]:
+    def model(self, name: str) -> dict[str, Any] | None:
         return next((model for model in self.items("/v2/models") if model["name"] == name), None)
 
     def instances(self, name: str) -> list[dict[str, Any]]:
@@ -87,7 +88,9 @@ class Fleet:
 
     def chat_when_routed(self, model: str, question: str, **options: Any) -> requests.Response:
         """A chat, asked again while GPUStack does not know the new route yet (404 for some seconds)."""
-        wait_for(lambda: model in {entry["id"] for entry in self.request("GET", "/v1/models").json()["data"]}, model, 90)
+        wait_for(
+            lambda: model in {entry["id"] for entry in self.request("GET", "/v1/models").json()["data"]}, model, 90
+        )
         return self.chat(model, question, **options)
 
     def concurrent_chats(self, model: str, questions: list[str], **options: Any) -> list[requests.Response]:
@@ -106,7 +109,9 @@ def wait_for(condition: Callable[[], Any], what: str, timeout_seconds: float, in
     raise AssertionError(f"waited {timeout_seconds:.0f} s for {what}")
 
 
-def site(*arguments: str, playbook: str = "site.yml", inventory: str = "inventories/demo") -> subprocess.CompletedProcess:
+def site(
+    *arguments: str, playbook: str = "site.yml", inventory: str = "inventories/demo"
+) -> subprocess.CompletedProcess:
     """The user's command, word for word, with further arguments."""
     environment = {**os.environ, "ANSIBLE_CONFIG": str(PROJECT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
     environment.pop("ANSIBLE_FORCE_COLOR", None)
@@ -124,11 +129,13 @@ def site(*arguments: str, playbook: str = "site.yml", inventory: str = "inventor
 
 def on_host(name: str, command: str) -> str:
     """A command as root on one simulated host."""
-    return subprocess.run(["docker", "exec", name, "sh", "-c", command], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["docker", "exec", name, "sh", "-c", command], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def engine_command_lines(model: str) -> list[list[str]]:
-    """The command lines of all running ``vllm serve`` processes of a model, from the container engines of the workers."""
+    """The command lines of a model's running ``vllm serve`` processes, as the workers' container engines tell them."""
     lines = []
     for worker in ("gpu-worker-a", "gpu-worker-b"):
         listing = on_host(

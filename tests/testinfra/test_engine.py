@@ -48,8 +48,8 @@ def test_one_engine_serves_with_exactly_the_planned_parameters(request: Any) -> 
     lines = serving_command_lines(request)
     assert len(lines) == 1
     command = lines[0]
-    assert [argument for argument in command if argument in PLANNED] == sorted(
-        PLANNED, key=command.index
-    ), "every planned parameter once"
+    assert [argument for argument in command if argument in PLANNED] == sorted(PLANNED, key=command.index), (
+        "every planned parameter once"
+    )
     others = [argument for argument in command if argument.startswith("--") and argument not in PLANNED]
     assert {argument.partition("=")[0] for argument in others} <= OF_GPUSTACK

@@ -56,6 +56,7 @@ def test_secret_is_in_no_container_definition(host: Any, container: str) -> None
 
 def test_secret_is_in_no_world_readable_file(host: Any) -> None:
     found = host.run(
-        "find /etc /tmp /home /root /var/log /var/tmp -xdev -type f -perm -o+r -exec grep -lF -- %s {} +", secret_of(host)
+        "find /etc /tmp /home /root /var/log /var/tmp -xdev -type f -perm -o+r -exec grep -lF -- %s {} +",
+        secret_of(host),
     )
     assert found.stdout == ""

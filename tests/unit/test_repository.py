@@ -46,7 +46,9 @@ def argument_specs(role: str) -> dict[str, Any]:
 @pytest.mark.parametrize("role", ROLES)
 def test_argument_specs_tell_every_default_and_its_value(role: str) -> None:
     defaults = load(f"roles/{role}/defaults/main.yml")
-    specified = {name: option.get("default") for name, option in argument_specs(role).items() if not option.get("required")}
+    specified = {
+        name: option.get("default") for name, option in argument_specs(role).items() if not option.get("required")
+    }
     assert specified == defaults
 
 
@@ -71,7 +73,9 @@ def imports_of(path: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("path", sorted((PROJECT / "plugins/module_utils/planning").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((PROJECT / "plugins/module_utils/planning").glob("*.py")), ids=lambda path: path.stem
+)
 def test_planning_knows_neither_ansible_nor_anything_outside_itself(path: Path) -> None:
     foreign = [name for name in imports_of(path) if name.startswith(("..", "ansible"))]
     assert foreign == []

@@ -32,7 +32,9 @@ LARGE_DECLARED = (
     '"source": {"local_path": "/var/lib/models/Qwen2.5-32B-Instruct"}}]}'
 )
 # About 12,000 tokens each: longer than a chat, as the report's checklist asks for.
-LONG_QUESTION = "Summarise the following minutes of the meeting. " + "The rack was moved, the cable was labelled. " * 1300
+LONG_QUESTION = (
+    "Summarise the following minutes of the meeting. " + "The rack was moved, the cable was labelled. " * 1300
+)
 
 
 @pytest.fixture(scope="module", name="fleet")
@@ -59,9 +61,7 @@ def assert_survives_long_concurrent_chats(fleet: Fleet, model: str) -> None:
 
 def test_parameters_of_the_report_start_and_die_at_the_first_chat(fleet: Fleet) -> None:
     fleet.delete_all_models()
-    fleet.deploy(
-        REPORTED, "Qwen2.5-14B-Instruct", backend_parameters=BEFORE, env={"RAY_CGRAPH_get_timeout": "300"}
-    )
+    fleet.deploy(REPORTED, "Qwen2.5-14B-Instruct", backend_parameters=BEFORE, env={"RAY_CGRAPH_get_timeout": "300"})
     fleet.wait_until_running(REPORTED)
     log = crash_with_one_chat(fleet, REPORTED)
     for line in LINES_OF_THE_REPORT:

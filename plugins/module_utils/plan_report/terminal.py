@@ -19,6 +19,7 @@ MINIMUM_WIDTH = 72
 INDENT = "  "
 LABEL_COLUMN = 14
 
+NOTHING = "–"
 FIGURES = ("TP×PP", "GPUS", "CONTEXT", "WEIGHTS", "KV GiB", "KV TOKENS", "AT ONCE")
 BAR_SIGNS = {WEIGHTS: "▓", KV_CACHE: "█", OVERHEAD: "▒", UNPREDICTED: "?", FREE: "░"}
 ASCII_SIGNS = str.maketrans("×–…─→▓█▒░", "x-~->=#+.")
@@ -38,7 +39,7 @@ def render(plans: Sequence[Plan], hosts: Sequence[Host], width: int, ascii_only:
 
 
 def _summary(plans: Sequence[Plan], width: int) -> list[str]:
-    rows = [(plan.name, *(_figures(plan.layout) if plan.layout else ["–"] * len(FIGURES))) for plan in plans]
+    rows = [(plan.name, *(_figures(plan.layout) if plan.layout else [NOTHING] * len(FIGURES))) for plan in plans]
     return table([("MODEL", *FIGURES), *rows], width) if rows else []
 
 
@@ -46,16 +47,16 @@ def _figures(layout: Layout) -> Iterable[str]:
     predicted = layout.predicted
     data = f"×{layout.data_parallel_size}" if layout.data_parallel_size > 1 else ""
     yield f"{layout.tensor_parallel_size}×{layout.pipeline_parallel_size}{data}"
-    yield f"{layout.replicas} × {layout.gpus}" if layout.replicas > 1 else str(layout.gpus)
-    values = (
-        (layout.max_model_len, "{:,}"),
-        (predicted.weights_gib, "{:.2f}"),
-        (predicted.kv_cache_gib, "{:.2f}"),
-        (predicted.kv_cache_tokens, "{:,}"),
-        (predicted.concurrency, "{:.2f}×"),
-    )
-    for value, form in values:
-        yield "–" if value is None else form.format(value)
+    yield words.each(layout, str(layout.gpus))
+    yield _figure(layout.max_model_len, ",")
+    yield _figure(predicted.weights_gib, ".2f")
+    yield _figure(predicted.kv_cache_gib, ".2f")
+    for value, form in ((predicted.kv_cache_tokens, ","), (predicted.concurrency, ".2f")):
+        yield NOTHING if value is None else words.each(layout, _figure(value, form))
+
+
+def _figure(value: float | None, form: str) -> str:
+    return NOTHING if value is None else format(value, form)
 
 
 def _fleet(claimed: Claims, hosts: Sequence[Host], width: int) -> list[str]:

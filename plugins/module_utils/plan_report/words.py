@@ -24,8 +24,19 @@ def tokens(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,} tokens"
 
 
-def times(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.2f}×"
+def each(layout: Layout, figure: str) -> str:
+    """A figure of one replica; with the number of replicas where there are several."""
+    return f"{layout.replicas} × {figure}" if layout.replicas > 1 else figure
+
+
+def at_once(layout: Layout) -> str:
+    concurrency = layout.predicted.concurrency
+    return UNKNOWN if concurrency is None else each(layout, f"{concurrency:.2f}")
+
+
+def kv_tokens(layout: Layout) -> str:
+    size = layout.predicted.kv_cache_tokens
+    return UNKNOWN if size is None else each(layout, tokens(size))
 
 
 def per_gpu(predicted: Prediction) -> str:
@@ -34,14 +45,13 @@ def per_gpu(predicted: Prediction) -> str:
 
 def capacity(layout: Layout) -> str:
     """``6.98 requests of 65,536 tokens at once``; empty where either is unknown."""
-    concurrency = layout.predicted.concurrency
-    if concurrency is None or layout.max_model_len is None:
+    if layout.predicted.concurrency is None or layout.max_model_len is None:
         return ""
-    return f"{concurrency:.2f} requests of {tokens(layout.max_model_len)} at once"
+    return f"{at_once(layout)} requests of {tokens(layout.max_model_len)} at once"
 
 
 def kv_cache(layout: Layout) -> str:
-    size, enough = tokens(layout.predicted.kv_cache_tokens), capacity(layout)
+    size, enough = kv_tokens(layout), capacity(layout)
     return f"{size}, enough for {enough}" if enough else size
 
 
@@ -112,7 +122,7 @@ def wiring(host: Host) -> str:
 
 
 def linked(text: str) -> list[tuple[str, str]]:
-    """The text in pieces, each with its address or nothing: web addresses, and ``owner/repository#number`` on GitHub."""
+    """The text in pieces, each with its address or none: web addresses, and ``owner/repository#number`` of GitHub."""
     return [(piece, _address(piece)) for piece in REFERENCE.split(text) if piece]
 
 

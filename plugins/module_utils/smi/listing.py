@@ -55,18 +55,17 @@ def read_nvlink(output: str, rc: int = 0) -> Reading:
     """
     lines, problems = sift(output)
     reading = Reading(problems=problems)
+    active: list[int | None] = []
     for line in lines:
-        reading.devices += _cards(line[:_LINE_LENGTH])[: MAX_DEVICES - len(reading.devices)]
-        if reading.devices:
-            card = reading.devices[-1]
-            active = card.nvlinks_active or 0
-            if _NO_LINK.search(line[:_LINE_LENGTH]):
-                card.nvlinks_active = active
-            elif _LINK.match(line):
-                card.nvlinks_active = active + 1
+        cards = _cards(line[:_LINE_LENGTH])[: MAX_DEVICES - len(reading.devices)]
+        reading.devices += cards
+        active += [None] * len(cards)
+        if active and _NO_LINK.search(line[:_LINE_LENGTH]):
+            active[-1] = active[-1] or 0
+        elif active and _LINK.match(line):
+            active[-1] = (active[-1] or 0) + 1
     if not reading.devices and not problems and (rc or any(line.strip() for line in lines)):
         reading.problems.append(replace(_unread(lines), lacks="links"))
-    counts = [card.nvlinks_active for card in reading.devices]
-    if not reading.problems and None not in counts and sum(1 for count in counts if count) < 2:
+    if not reading.problems and None not in active and sum(1 for count in active if count) < 2:
         reading.nvlink = "none"
     return reading

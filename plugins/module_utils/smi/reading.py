@@ -50,7 +50,6 @@ class Device:
     mig: str | None = None
     mig_instances: int | None = None
     pci_device_id: int | None = None
-    nvlinks_active: int | None = None
     problems: list[Problem] = field(default_factory=list)
 
 

@@ -17,7 +17,9 @@ import yaml
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.gpuops.gpustack.plugins.filter.plan_html import FilterModule
+from ansible_collections.gpuops.gpustack.plugins.filter.plan_table import plan_table
 from ansible_collections.gpuops.gpustack.plugins.module_utils.plan_report import links, read
+from ansible_collections.gpuops.gpustack.plugins.module_utils.planning.plan import plan as vllm_plan
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "plans"
 CASES = ("reference", "mixed", "infeasible")
@@ -255,3 +257,19 @@ def test_what_is_no_fleet_is_refused(fleet: Any) -> None:
         AnsibleFilterError, match=r"plan_html: fleet: found .*, wanted a dictionary \{host name: gpustack_gpu\}"
     ):
         plan_html({}, fleet)
+
+
+def test_plans_of_the_planner_are_shown_whole_on_page_and_terminal() -> None:
+    fleet = case("reference")["fleet"]
+    source = {"huggingface_repo_id": "Qwen/Qwen2.5-14B-Instruct"}
+    planned = vllm_plan(
+        {"name": "qwen", "source": source, "context": 32768, "gpus": 4, "vllm_version": "0.17.1"}, fleet
+    )
+    shown = Page(plan_html({"qwen": planned}, fleet)).text
+    text = " ".join(plan_table({"qwen": planned}, fleet).split())
+    told = [*planned["decisions"], *planned["warnings"]]
+    assert planned["feasible"]
+    assert [item["rule"] for item in told if item["rule"] not in shown or item["rule"] not in text] == []
+    for layout in (planned, *planned["alternatives"]):
+        assert f"{layout['predicted']['kv_cache_tokens']:,}" in shown
+        assert f"{layout['predicted']['kv_cache_tokens']:,}" in text

@@ -21,7 +21,13 @@ PLAN = {
     "replicas": 1,
     "predicted": {"weights_gib": 13.93, "kv_cache_gib": 13.97, "kv_cache_tokens": 152528, "concurrency": 4.65},
     "decisions": [
-        {"parameter": "--tensor-parallel-size", "value": 2, "rule": "r", "reason": "both cards hold half of it", "source": "s"}
+        {
+            "parameter": "--tensor-parallel-size",
+            "value": 2,
+            "rule": "r",
+            "reason": "both cards hold half of it",
+            "source": "s",
+        }
     ],
 }
 LOG = [

@@ -26,9 +26,9 @@ def test_azure_s_addresses_differ_in_the_domain_only():
 def test_cards_are_joined_by_uuid_and_by_number_where_an_address_is_missing():
     table = Reading(devices=[Device(index=0, pci_bus_id=FIRST, name="Tesla V100-PCIE...")])
     names = Reading(devices=[Device(index=0, uuid="GPU-1", name="Tesla V100-PCIE-16GB")])
-    links = Reading(devices=[Device(index=5, uuid="GPU-1", nvlinks_active=0)])
+    links = Reading(devices=[Device(index=5, uuid="GPU-1", memory_used_mib=3)])
     (device,) = merge([table, names, links]).devices
-    assert device == Device(0, "GPU-1", FIRST, "Tesla V100-PCIE-16GB", nvlinks_active=0)
+    assert device == Device(0, "GPU-1", FIRST, "Tesla V100-PCIE-16GB", memory_used_mib=3)
 
 
 def test_whole_name_wins_over_a_cut_one():

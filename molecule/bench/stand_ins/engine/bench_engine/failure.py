@@ -22,7 +22,7 @@ ATTRIBUTE = (
 UNAVAILABLE = (
     "ray.exceptions.ActorUnavailableError: The actor is temporarily unavailable: RpcError: RPC error: Socket closed rpc_code: 14."
 )
-LOST = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task."
+LOST = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task. The node of the actor was marked dead."
 
 
 def channel_breaks(ranks: int) -> None:
@@ -31,7 +31,7 @@ def channel_breaks(ranks: int) -> None:
     log.error(core, "core.py:1100", "EngineCore encountered a fatal error.")
     log.error(core, "core.py:1100", "Traceback (most recent call last):")
     log.error(core, "core.py:1100", '  File "vllm/v1/executor/ray_executor.py", line 470, in execute_model')
-    log.error(core, "core.py:1100", f"{TIMEOUT}")
+    log.error(core, "core.py:1100", TIMEOUT)
     for rank in range(ranks):
         log.error(log.WORKER, "torch_tensor_accelerator_channel.py:643", f"(rank {rank}) Traceback (most recent call last):")
         log.error(log.WORKER, "torch_tensor_accelerator_channel.py:643", ATTRIBUTE)
@@ -39,10 +39,10 @@ def channel_breaks(ranks: int) -> None:
     _engine_dead()
 
 
-def node_lost(address: str) -> None:
+def node_lost() -> None:
     """Writes the log of an engine one of whose nodes went away."""
     log.error(log.ENGINE_CORE, "core.py:1100", "EngineCore encountered a fatal error.")
-    log.error(log.ENGINE_CORE, "core.py:1100", f"{LOST} The node {address} has been marked dead.")
+    log.error(log.ENGINE_CORE, "core.py:1100", LOST)
     _engine_dead()
 
 

@@ -50,9 +50,9 @@ async def _serve(options: argparse.Namespace) -> int:
     if cluster is not None:
         world = launched.layout.tensor_parallel * launched.layout.pipeline_parallel
         tasks.append(asyncio.create_task(watch_nodes(cluster, world)))
-    runner = web.AppRunner(Api(engine, _served(options, launched)).application(), access_log=None, shutdown_timeout=1.0)
+    runner = web.AppRunner(Api(engine, _served(options, launched)).application(), access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, options.host, options.port).start()
+    await web.TCPSite(runner, options.host, options.port, shutdown_timeout=1.0).start()
     log.info(log.API_SERVER, "launcher.py:46", f"Starting vLLM API server 0 on http://{options.host or '0.0.0.0'}:{options.port}")
     print(f"({log.API_SERVER} pid={os.getpid()}) INFO:     Application startup complete.", file=sys.stderr, flush=True)
     await stopping

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
+import contextlib
 import os
 import time
 from collections.abc import Mapping
@@ -37,11 +37,13 @@ class Launch:
 
 
 class Cluster:
-    """The engine's connection to the head of the Ray cluster."""
+    """The engine's connection to the head of the Ray cluster; knows its nodes as long as it lasts."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
         self._writer = writer
+        self._nodes: list[dict[str, Any]] = []
+        self._changed = asyncio.Event()
+        self._listener = asyncio.create_task(self._listen(reader))
 
     @classmethod
     async def connect(cls, environment: Mapping[str, str]) -> Cluster:
@@ -60,50 +62,50 @@ class Cluster:
 
     async def gather(self, world: int, own_ip: str) -> list[dict[str, Any]]:
         """Waits until enough cards joined; ours first, then the other nodes', as Ray packs a placement group."""
-        waited = time.monotonic()
-        reported = 10.0
-        async for message in _with_ticks(self._reader):
-            nodes = sorted(message["nodes"], key=lambda node: node["ip"] != own_ip) if message else []
-            gpus = [gpu for node in nodes for gpu in node["gpus"]]
-            if nodes and len(gpus) >= world:
-                return gpus[:world]
-            passed = time.monotonic() - waited
-            if passed > CLUSTER_SECONDS:
-                break
-            if passed > reported:
-                text = f"Waiting for creating a placement group of specs for {reported:.0f} seconds. specs={[{'GPU': 1.0}] * world}."
-                log.info(log.ENGINE_CORE, "ray_utils.py:300", f"{text} Check `ray status` to see if you have enough resources.")
-                reported *= 2
-        raise refusals.Refusal(
-            f"ValueError: Cannot provide a placement group of placement_group_specs={[{'GPU': 1.0}] * world} within "
-            f"{CLUSTER_SECONDS} seconds. See `ray status` to make sure the cluster has enough resources."
-        )
+        specs = [{"GPU": 1.0}] * world
+        started, reported_s = time.monotonic(), 10
+        while len(self._gpus(own_ip)) < world:
+            passed_s = time.monotonic() - started
+            if passed_s > CLUSTER_SECONDS or self._listener.done():
+                raise refusals.Refusal(
+                    f"ValueError: Cannot provide a placement group of placement_group_specs={specs} within {CLUSTER_SECONDS} "
+                    "seconds. See `ray status` to make sure the cluster has enough resources."
+                )
+            if passed_s > reported_s:
+                text = f"Waiting for creating a placement group of specs for {reported_s} seconds. specs={specs}."
+                text += " Check `ray status` to see if you have enough resources."
+                log.info(log.ENGINE_CORE, "ray_utils.py:300", text)
+                reported_s *= 2
+            await self._change(1)
+        return self._gpus(own_ip)[:world]
 
     def claim(self, used_mib: int) -> None:
         """Tells every node how much memory the engine takes on its cards."""
         send(self._writer, {"claim_mib": used_mib})
 
-    async def lost(self, world: int) -> str:
-        """Returns when the cluster no longer has our cards."""
-        async for message in receive(self._reader):
-            if sum(len(node["gpus"]) for node in message["nodes"]) < world:
-                return "of a pipeline or tensor parallel rank"
-        return "of the head"
+    async def lost(self, world: int) -> None:
+        """Returns when the cluster no longer has our cards, or is gone itself."""
+        while len(self._gpus("")) >= world and not self._listener.done():
+            await self._change(None)
 
+    def _gpus(self, first_ip: str) -> list[dict[str, Any]]:
+        nodes = sorted(self._nodes, key=lambda node: node["ip"] != first_ip)
+        return [gpu for node in nodes for gpu in node["gpus"]]
 
-async def _with_ticks(reader: asyncio.StreamReader) -> Any:
-    """Messages as they come, and the last one again every second."""
-    last: dict[str, Any] = {}
-    pending = asyncio.ensure_future(reader.readline())
-    while True:
-        done, _ = await asyncio.wait({pending}, timeout=1)
-        if done:
-            line = pending.result()
-            if not line:
-                return
-            last = json.loads(line)
-            pending = asyncio.ensure_future(reader.readline())
-        yield last
+    async def _change(self, timeout_s: float | None) -> None:
+        self._changed.clear()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), timeout_s)
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        try:
+            async for message in receive(reader):
+                self._nodes = message["nodes"]
+                self._changed.set()
+        except ConnectionError:
+            pass
+        finally:
+            self._changed.set()
 
 
 async def launch(options: argparse.Namespace, environment: Mapping[str, str]) -> tuple[Launch, Cluster | None, cards.Claim | None]:
@@ -239,6 +241,6 @@ def _claim(launch_: Launch, cluster: Cluster | None, gpus: list[dict[str, Any]])
 
 async def watch_nodes(cluster: Cluster, world: int) -> None:
     """Ends the process as vLLM ends when a node goes away."""
-    address = await cluster.lost(world)
-    failure.node_lost(address)
+    await cluster.lost(world)
+    failure.node_lost()
     os._exit(1)
