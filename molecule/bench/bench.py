@@ -4,10 +4,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The simulated fleet: the real GPUStack on simulated GPU hosts in this machine's Docker engine.
 
-    bench.py up      builds, starts and waits for what is missing; quick when all is there
-    bench.py status  says what runs where
-    bench.py reset   gives every host an empty disk again; images and registry stay
-    bench.py down    removes hosts, volumes and network; with --images the images too
+bench.py up      builds, starts and waits for what is missing; quick when all is there
+bench.py status  says what runs where
+bench.py reset   gives every host an empty disk again; images and registry stay
+bench.py down    removes hosts, volumes and network; with --images the images too
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ class ActionModule(ActionBase):
             return result
         result.update(steps.together())
         if end.verdict.outcome is Outcome.FAILED:
-            result.update(failed=True, msg=failure_message(end.verdict), log=list(end.log))
+            del result["model"]
+            result.update(failed=True, msg=failure_message(end), log=list(end.log))
         return result
 
     def _reporter(self, task_vars: Mapping[str, Any]) -> Callable[[str], None]:

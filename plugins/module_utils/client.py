@@ -10,6 +10,7 @@ The server describes its API under /openapi.json; what it does beyond that was r
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import ipaddress
 import json
@@ -220,9 +221,8 @@ class Client:
             raise self._unreachable(error) from error
 
     def _note_time(self, headers: Any) -> None:
-        date = headers.get("Date") if headers else None
-        if date:
-            self.server_time = parsedate_to_datetime(date)
+        with contextlib.suppress(TypeError, ValueError):  # no Date, or none that can be read
+            self.server_time = parsedate_to_datetime(headers["Date"])
 
     def _refused(self, method: str, path: str, error: HTTPError) -> GPUStackError:
         status = error.code
@@ -233,13 +233,12 @@ class Client:
             return NotGPUStack(f"{self._base} redirects {shown} to {target}. Set server_url to where it leads.", status)
         if status == 401:
             return Unauthorized(
-                f"GPUStack at {self._base} refuses the credentials ({message}). "
-                f"{self._who()} Check them with a log-in to the web page of this server.",
+                f"GPUStack at {self._base} refuses the credentials, {self._who()} ({message}). {self._check()}",
                 status,
             )
         if status == 403:
             return Forbidden(
-                f"GPUStack refuses {shown} ({message}). {self._who()} This needs an administrator.", status
+                f"GPUStack refuses {shown} ({message}) to {self._who()}. This needs an administrator.", status
             )
         if status >= 500:
             return ServerError(
@@ -251,8 +250,13 @@ class Client:
 
     def _who(self) -> str:
         if self._connection.api_key is not None:
-            return "They are an API key."
-        return f"They are user {self._connection.username!r} and a password."
+            return "the API key"
+        return f"the password of user {self._connection.username!r}"
+
+    def _check(self) -> str:
+        if self._connection.api_key is not None:
+            return "Check on the page of API keys that it exists on this server and has not expired."
+        return "Check them with a log-in to the web page of this server."
 
     def _unreachable(self, error: Exception) -> _Failure:
         reason = error.reason if isinstance(error, URLError) else error
@@ -333,11 +337,12 @@ def _authorization(connection: Connection) -> str:
 
 
 def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
+    """Whether the server is reached over the loopback interface; Debian gives a host's own name such an address."""
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        found = socket.getaddrinfo(urlsplit(url).hostname, None)
+    except OSError:
+        return False
+    return any(ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_loopback for address in found)
 
 
 def _with_query(path: str, query: Mapping[str, Any]) -> str:
@@ -350,19 +355,23 @@ def _with_query(path: str, query: Mapping[str, Any]) -> str:
 
 
 def _server_message(content: bytes) -> str:
-    """The sentence in an error answer: GPUStack's `{code, reason, message}` or FastAPI's `{detail}`."""
+    """The sentence in an error answer.
+
+    GPUStack writes `{code, reason, message}`, FastAPI `{detail}`. Some errors of GPUStack 2.1.1 turn to OpenAI's form
+    `{error: {message}}` for good as soon as an inference request has failed that way once.
+    """
     text = content.decode("utf-8", errors="replace")
     try:
         answer = json.loads(text)
     except ValueError:
         return text[:200].strip() or "no explanation"
-    message = (
-        str(answer.get("message") or answer.get("detail") or "no explanation") if isinstance(answer, dict) else text
-    )
-    entries = [(entry["where"], entry["what"]) for entry in _VALIDATION_ENTRY.finditer(message)]
+    if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
+        answer = answer["error"]
+    message = answer.get("message") or answer.get("detail") if isinstance(answer, dict) else answer
+    entries = list(_VALIDATION_ENTRY.finditer(str(message)))
     if entries:
-        return "; ".join(f"{_place(where)}: {what}" for where, what in entries)
-    return message.strip().rstrip(".")
+        return "; ".join(f"{_place(entry['where'])}: {entry['what']}" for entry in entries)
+    return str(message or "no explanation").strip().rstrip(".")
 
 
 def _place(where: str) -> str:

@@ -72,8 +72,8 @@ class Deployment:
     def look(self, recreate: bool) -> Snapshot:
         """See how the instances are; with `recreate` replace one that runs an older configuration, if that may be now.
 
-        One after the other: the next goes only when every newer one runs, so a configuration that does not come up
-        stops at the first replica.
+        One after the other, those that do not run first: the next goes only when every newer one runs, so a
+        configuration that does not come up stops at the first replica.
         """
         model = self.model or {}
         self.instances = self._list_instances()
@@ -82,10 +82,11 @@ class Deployment:
         if recreate and self._writer.check_mode:
             self.recreated = list(self.stale)
         elif recreate and self.stale:
-            newer = [instance for instance in self.instances if instance["name"] not in self.stale]
-            calm = len(self.instances) >= replicas and all(instance["state"] == "running" for instance in newer)
-            if calm and self.stale[0] not in self.recreated:
-                self._recreate(self.stale[0])
+            running = {instance["name"] for instance in self.instances if instance["state"] == "running"}
+            newer = {instance["name"] for instance in self.instances} - set(self.stale)
+            first = min(self.stale, key=lambda name: name in running)
+            if len(self.instances) >= replicas and newer <= running and first not in self.recreated:
+                self._recreate(first)
         return Snapshot(self.name, replicas, self.instances, self.stale if recreate else (), moved=self.changed)
 
     def wait(

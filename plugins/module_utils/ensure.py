@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, Union
@@ -112,9 +112,9 @@ class Writer:
             stored_id = current["id"]
             self._client.put(f"{kind.path}/{stored_id}", {**kind.sendable(current), **payload})
         stored: dict[str, Any] = self._client.get(f"{kind.path}/{stored_id}")
-        lost = compare(payload, stored, kind.rules)
-        if lost.changed:
-            names = ", ".join(sorted(lost.payload))
+        lost = sorted(_differing(payload, stored, kind.rules))
+        if lost:
+            names = ", ".join(lost)
             raise NotApplied(
                 f"GPUStack accepted the {kind.label} but did not keep: {names}. Wanted is what was sent; this server "
                 "does not know the field, changes its value, or somebody else wrote meanwhile. Compare the names "
@@ -130,6 +130,20 @@ class Writer:
         """An action that is neither creating nor updating, such as making a cluster the default."""
         if not self.check_mode:
             self._client.post(path, body)
+
+
+def _differing(wanted: Mapping[str, Any], stored: Mapping[str, Any], rules: Rules) -> Iterator[str]:
+    """The names of the wanted fields that differ, in mappings those inside: `options.size`."""
+    for name, value in wanted.items():
+        rule, found = rules.get(name, Equality.EXACT), stored.get(name)
+        if _equal(_merged(value, found, rule), found, rule):
+            continue
+        if isinstance(value, Mapping) and isinstance(found, Mapping):
+            inner: Rules = SUBSET if isinstance(rule, Equality) else rule
+            yield from (f"{name}.{part}" for part in _differing(value, found, inner))
+            yield from (f"{name}.{part}" for part in found.keys() - value.keys() if isinstance(rule, Equality))
+        else:
+            yield name
 
 
 def _merged(wanted: Any, current: Any, rule: Equality | Rules) -> Any:

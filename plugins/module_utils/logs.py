@@ -19,7 +19,7 @@ def read_log(client: Client, instance: Mapping[str, Any], lines: int, secrets: I
 
     Of a distributed instance it is the log of the first worker. It goes with the instance.
     """
-    if not instance.get("worker_name"):
+    if lines <= 0 or not instance.get("worker_name"):
         return []
     try:
         text = client.get_text(f"/v2/model-instances/{instance['id']}/logs", tail=lines)

@@ -46,6 +46,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "gpu_selector": {
         "type": "dict",
         "options": {"gpu_ids": {"type": "list", "elements": "str"}, "gpus_per_replica": {"type": "int"}},
+        # GPUStack 2.1.1 answers a number without the GPUs with an internal error.
+        "required_by": {"gpus_per_replica": "gpu_ids"},
     },
     "distributed_inference_across_workers": {"type": "bool"},
     "cpu_offloading": {"type": "bool"},
@@ -72,7 +74,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "enabled": {"type": "bool"},
             "algorithm": {"type": "str", "choices": ["eagle3", "mtp", "ngram"]},
             "draft_model": {"type": "str"},
-            "num_draft_tokens": {"type": "int"},
+            "num_draft_tokens": {"type": "int", "no_log": False},
             "ngram_min_match_length": {"type": "int"},
             "ngram_max_match_length": {"type": "int"},
         },

@@ -26,11 +26,15 @@ ERROR_POLLS = 2
 SCHEDULER_PATIENCE_SECONDS = 240.0
 # What the scheduler says when its own rules refuse the model; no card that becomes free changes that.
 _FINAL_MESSAGES = ("Failed to find candidate:",)
+# … except when it could not read the model's config.json from a worker, which it tries again.
+_PASSING_MESSAGE = "pretrained config"
 
 # A restart of the server takes about a minute; engines are not touched by it.
 SERVER_PATIENCE_SECONDS = 180.0
 
 _AWAY_LINE = "GPUStack does not answer; waiting for it to come back"
+
+_LONGEST_QUOTE = 300
 
 _WITHOUT_WORKER = frozenset({"pending", "analyzing"})
 
@@ -71,6 +75,7 @@ class Progress:
     error_polls: Mapping[int, int] = field(default_factory=dict)
     error_messages: Mapping[int, str] = field(default_factory=dict)
     unscheduled_since: Mapping[int, float] = field(default_factory=dict)
+    inherited: Mapping[int, Any] = field(default_factory=dict)  # `updated_at` of what an earlier run left waiting
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,8 @@ class Result:
 def judge(snapshot: Snapshot, progress: Progress, now: float) -> tuple[Progress, Verdict]:
     """Judge a snapshot in the light of the earlier ones."""
     present = [instance for instance in snapshot.instances if instance["name"] not in snapshot.stale]
+    if progress.polls == 0 and not snapshot.moved:
+        progress = replace(progress, inherited={instance["id"]: instance.get("updated_at") for instance in present})
     progress = _remember(present, progress, now)
     text = _line(snapshot, present)
 
@@ -158,7 +165,7 @@ def follow(
                 verdict,
                 outcome=Outcome.FAILED,
                 instance=verdict.instance or next(iter(snapshot.instances), None),
-                reason=f"after {timeout_seconds:g} seconds not all replicas run with the present configuration",
+                reason=f"After {timeout_seconds:g} seconds not all replicas run: {verdict.text}",
             )
         if verdict.outcome is Outcome.FAILED and verdict.instance is not None:
             return Result(verdict, logs.get(verdict.instance["id"]) or read_log(verdict.instance))
@@ -167,16 +174,17 @@ def follow(
         sleep(POLL_SECONDS)
 
 
-def failure_message(verdict: Verdict) -> str:
+def failure_message(result: Result) -> str:
     """What to tell a person about a failed wait."""
+    verdict = result.verdict
     if verdict.instance is None:
-        return f"{verdict.text}: {verdict.reason}. Check GPUStack's server log and the model's page."
-    remedy = (
-        "Give the model less to ask for, or free or add cards; model_info and worker_info show what there is."
-        if verdict.instance["state"] in _WITHOUT_WORKER
-        else "The end of the instance's log is in `log`; correct what it complains about and run again."
-    )
-    return f"{verdict.text}: {verdict.reason}. {remedy}"
+        remedy = "See GPUStack's server log and the model's page."
+    elif verdict.instance["state"] in _WITHOUT_WORKER:
+        remedy = "Let the model need less, or free or add cards; model_info and worker_info show what there is."
+    else:
+        last_line = next((line.strip() for line in reversed(result.log) if line.strip()), "nothing")
+        remedy = f"Its log (see `log`) ends with: {last_line[:_LONGEST_QUOTE]}"
+    return f"{verdict.reason}. {remedy}"
 
 
 def describe(instance: Instance) -> str:
@@ -202,7 +210,7 @@ def _line(snapshot: Snapshot, present: Sequence[Instance]) -> str:
     parts += [describe(instance) for instance in sorted(present, key=lambda instance: str(instance["name"]))]
     waiting = [name for name in snapshot.stale if any(instance["name"] == name for instance in snapshot.instances)]
     if waiting:
-        parts.append(f"older configuration: {', '.join(waiting)}")
+        parts.append(f"still with an older configuration: {', '.join(waiting)}")
     return "; ".join(parts)
 
 
@@ -240,13 +248,16 @@ def _failure(instance: Instance, progress: Progress, now: float) -> str:
     count = instance.get("restart_count") or 0
     if count > progress.restarts[key]:
         message = message or progress.error_messages.get(key) or "no message"
-        return f"the engine of {instance['name']} stopped and was restarted ({message})"
+        return f"The engine of {instance['name']} stopped and was restarted ({message})"
     if progress.error_polls.get(key, 0) >= ERROR_POLLS:
-        return f"{instance['name']} is in error: {message or 'no message'}"
+        return f"Instance {instance['name']} is in error: {message or 'no message'}"
     since = progress.unscheduled_since.get(key)
     if since is not None and instance["state"] == "pending":
         waited = now - since
-        if waited >= SCHEDULER_PATIENCE_SECONDS or (waited > 0 and message.startswith(_FINAL_MESSAGES)):
+        final = message.startswith(_FINAL_MESSAGES) and _PASSING_MESSAGE not in message
+        # What was said before this wait may be about a fleet that is another one now.
+        said_now = key not in progress.inherited or progress.inherited[key] != instance.get("updated_at")
+        if waited >= SCHEDULER_PATIENCE_SECONDS or (waited > 0 and final and said_now):
             return f"GPUStack finds no place for {instance['name']}: {message or 'no message'}"
     return ""
 
@@ -255,7 +266,7 @@ def _message(instance: Instance) -> str:
     """GPUStack's own explanation as one line; of a distributed instance, the first worker's that has one."""
     messages = [instance.get("state_message")]
     messages += [worker.get("state_message") for worker in _subordinates(instance)]
-    return next((" ".join(str(message).split()) for message in messages if message), "")
+    return next((" ".join(str(message).split()).rstrip(".") for message in messages if message), "")
 
 
 def _slowest(present: Sequence[Instance]) -> Instance | None:

@@ -95,7 +95,7 @@ options:
         elements: str
       gpus_per_replica:
         description:
-          - How many of them one replica gets.
+          - How many of them one replica gets. Needs O(gpu_selector.gpu_ids).
         type: int
   distributed_inference_across_workers:
     description:
@@ -316,7 +316,7 @@ EXAMPLES = r"""
 RETURN = r"""
 model:
   description: The model as GPUStack has it, in check mode as it would have it. Secrets are shown as C(********).
-  returned: O(state=present)
+  returned: success and O(state=present)
   type: dict
   sample:
     id: 3
@@ -392,6 +392,7 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.waiting import (
     POLL_SECONDS,
     Outcome,
     Progress,
+    Result,
     failure_message,
     judge,
 )
@@ -422,7 +423,6 @@ def _present(module: GPUStackModule, client: Client, writer: Writer) -> dict[str
     wanted = wanted_model(params)
     deployment = Deployment(client, writer, params["name"])
     change = deployment.apply(wanted, params["cluster"])
-    result: dict[str, Any] = {}
     if params["wait"] and not module.check_mode:
         end = deployment.wait(
             recreate=params["recreate"],
@@ -431,23 +431,21 @@ def _present(module: GPUStackModule, client: Client, writer: Writer) -> dict[str
             clock=time.monotonic,
             sleep=time.sleep,
         )
-        verdict = end.verdict
-        if verdict.outcome is Outcome.FAILED:
-            result = {"failed": True, "msg": failure_message(verdict), "log": list(end.log)}
     else:
-        _progress, verdict = judge(deployment.look(params["recreate"]), Progress(), time.monotonic())
+        end = Result(judge(deployment.look(params["recreate"]), Progress(), time.monotonic())[1])
     module.hide(deployment.secrets)
-    return {
+    result = {
         "changed": deployment.changed,
         "diff": _diff(deployment, change),
-        "model": show_model(deployment.model or {}),
         "configuration": _configuration(deployment),
         "instances": [show_instance(instance, deployment.stale) for instance in deployment.instances],
         "stale_instances": deployment.stale,
         "recreated_instances": deployment.recreated,
-        "progress": verdict.text,
-        **result,
+        "progress": end.verdict.text,
     }
+    if params["wait"] and end.verdict.outcome is Outcome.FAILED:
+        return {**result, "failed": True, "msg": failure_message(end), "log": list(end.log)}
+    return {**result, "model": show_model(deployment.model or {})}
 
 
 def _absent(module: GPUStackModule, client: Client, writer: Writer) -> dict[str, Any]:

@@ -114,11 +114,12 @@ class FakeGPUStack:
 
     version: str = "v2.1.1"
     trusts_localhost: bool = True
+    openai_errors: bool = False  # the form that errors take once an inference request has failed
     page_size_limit: int = 1000
     life: Callable[[dict[str, Any]], list[Step]] = lambda instance: COMES_UP
     dropped_fields: frozenset[str] = frozenset()
     requests: list[Recorded] = field(default_factory=list)
-    faults: list[int | str] = field(default_factory=list)  # for the next requests: a status, or "cut" the connection
+    faults: list[int | str | None] = field(default_factory=list)  # for the next requests, see _Handler
     logs: dict[str, str] = field(default_factory=dict)
     clusters: dict[int, dict[str, Any]] = field(default_factory=dict)
     workers: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -479,6 +480,8 @@ _URLS: list[tuple[str, str, Callable[..., Any]]] = [
 
 
 class _Handler(BaseHTTPRequestHandler):
+    """Faults: a number is the status to answer with; `cut` ends the connection before it is done, `lost` after."""
+
     server_side: FakeGPUStack
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # head and body of an answer in one packet
@@ -502,9 +505,15 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if isinstance(fault, int):
                 raise Refusal(fault, "Fault", "injected fault")
-            self._send(200, fake.answer(request))
+            answer = fake.answer(request)
+            if fault == "lost":
+                self.close_connection = True
+                return
+            self._send(200, answer)
         except Refusal as refusal:
             error = {"code": refusal.status, "reason": refusal.reason, "message": refusal.message}
+            if fake.openai_errors:
+                error = {"error": {"message": refusal.message, "code": refusal.status, "type": refusal.reason}}
             self._send(refusal.status, error)
 
     do_GET = do_POST = do_PUT = do_DELETE = _handle

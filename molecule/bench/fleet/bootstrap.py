@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -39,6 +40,10 @@ def sources() -> str:
 
 def build(tag: str, label: str, root: Path, log: Path) -> None:
     """Makes the root file system under ``root``, imports it as ``tag`` and removes it again."""
+    if os.geteuid() != 0:
+        raise BenchError(
+            "The base image is made with debootstrap, which only root can run: run the bench as root once."
+        )
     shutil.rmtree(root, ignore_errors=True)
     mirror = mirrors().main
     command = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", RELEASE, str(root)]

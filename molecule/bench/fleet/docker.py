@@ -19,7 +19,7 @@ from .machine import is_debian
 from .progress import Progress
 from .state import State
 
-PACKAGES = {"dockerd": "docker.io", "debootstrap": "debootstrap", "iptables": "iptables", "ssh-keygen": "openssh-client"}
+ENGINE = {"docker": "docker.io", "dockerd": "docker.io", "iptables": "iptables"}
 PIDFILE = Path("/var/run/docker.pid")
 
 
@@ -54,23 +54,26 @@ def answers() -> bool:
 
 
 def ensure_engine(state: State, progress: Progress) -> None:
-    """Installs what is missing and starts dockerd where none answers; says in one sentence what to do where it may not."""
-    missing = sorted({package for tool, package in PACKAGES.items() if shutil.which(tool) is None})
-    engine_up = answers()
-    if engine_up:
-        missing = [package for package in missing if package not in ("docker.io", "iptables")]
-    if missing:
-        if os.geteuid() != 0 or not is_debian():
-            raise BenchError(f"The bench needs {', '.join(missing)}: install them, or run it as root on Debian.")
-        progress.say(f"installing {', '.join(missing)} …")
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        log = state.logs / "apt.log"
-        logged(["apt-get", "update", "-q"], log, env=environment)
-        logged(["apt-get", "install", "-y", "-q", "--no-install-recommends", *missing], log, env=environment)
-    if not engine_up and not answers():
+    """Makes sure that an engine answers: installs and starts one where it may, says what to do where it may not."""
+    if answers():
+        return
+    ensure_tools(ENGINE, state, progress)
+    if not answers():
         _start_engine(state, progress)
-    if os.geteuid() != 0:
-        raise BenchError("The bench builds its host image with debootstrap: run it as root.")
+
+
+def ensure_tools(packages: dict[str, str], state: State, progress: Progress) -> None:
+    """Installs what is missing of ``packages``, a mapping of tool to Debian package."""
+    missing = sorted({package for tool, package in packages.items() if shutil.which(tool) is None})
+    if not missing:
+        return
+    if os.geteuid() != 0 or not is_debian():
+        raise BenchError(f"The bench needs {' and '.join(missing)}: install them, or run it as root on Debian.")
+    progress.say(f"installing {', '.join(missing)} …")
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    log = state.logs / "apt.log"
+    logged(["apt-get", "update", "-q"], log, env=environment)
+    logged(["apt-get", "install", "-y", "-q", "--no-install-recommends", *missing], log, env=environment)
 
 
 def _start_engine(state: State, progress: Progress) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import tarfile
 import time
 from pathlib import Path
+from typing import Any
 
 from .docker import docker, inspect
 from .errors import BenchError
@@ -28,10 +29,12 @@ BOOT_SECONDS = 60
 def options(limits: Confinement) -> list[str]:
     """docker run options with which systemd and a nested Docker engine work.
 
-    On an ordinary machine that is ``--privileged``. Where the bounding set is incomplete (some sandboxes) Docker could not
-    give that, so the container gets all there is, one by one.
+    On an ordinary machine that is ``--privileged``. Where the bounding set is incomplete (some sandboxes) Docker could
+    not give that, so the container gets all there is, one by one.
     """
-    cgroup = ["--cgroupns=private"] if limits.cgroup_v2 else ["--cgroupns=host", "-v", "/sys/fs/cgroup:/sys/fs/cgroup:rw"]
+    cgroup = (
+        ["--cgroupns=private"] if limits.cgroup_v2 else ["--cgroupns=host", "-v", "/sys/fs/cgroup:/sys/fs/cgroup:rw"]
+    )
     if limits.complete:
         return ["--privileged", *cgroup]
     dropped = ["--cap-drop=SYS_RESOURCE"] if not limits.capabilities >> 24 & 1 else []
@@ -78,7 +81,9 @@ def describe(host: Host) -> str:
 
 def existing() -> dict[str, str]:
     """Every host container there is, of any checkout → its fingerprint."""
-    listing = docker("ps", "-a", "--filter", f"label={LABEL}.host", "--format", f'{{{{.Names}}}}\t{{{{.Label "{LABEL}.host"}}}}')
+    listing = docker(
+        "ps", "-a", "--filter", f"label={LABEL}.host", "--format", f'{{{{.Names}}}}\t{{{{.Label "{LABEL}.host"}}}}'
+    )
     return dict(line.split("\t", 1) for line in listing.splitlines())
 
 
@@ -114,6 +119,7 @@ def _files(host: Host, state: State) -> bytes:
             tar.addfile(member, io.BytesIO(data))
 
         add("etc/gpu-bench/profile.json", json.dumps(host.document, indent=2) + "\n", 0o644)
+        add("etc/gpu-bench/cards.tsv", cards_table(host.document), 0o644)
         add("etc/gpu-bench/product_uuid", host.document["product_uuid"] + "\n", 0o444)
         key = host_key(host, state)
         add("etc/ssh/ssh_host_ed25519_key", key.read_text(encoding="utf-8"), 0o600)
@@ -121,6 +127,18 @@ def _files(host: Host, state: State) -> bytes:
         public = state.ssh_key.with_suffix(".pub").read_text(encoding="utf-8")
         add("home/operator/.ssh/authorized_keys", public, 0o600, OPERATOR)
     return archive.getvalue()
+
+
+def cards_table(document: dict[str, Any]) -> str:
+    """The cards as the stand-in for NVIDIA's library reads them: tab-separated, one card per line."""
+    lines = [["driver", document["driver_version"], document["cuda_version"]]]
+    for gpu in document["gpus"]:
+        pci = {name: value.removeprefix("0x") for name, value in gpu["pci"].items()}
+        identity = [gpu["index"], gpu["uuid"], gpu["name"], gpu["pci_bus_id"], gpu["compute_capability"]]
+        size = [gpu["memory_total_mib"], gpu["power_limit_w"]]
+        ids = [pci["device"] + pci["vendor"], pci["subsystem_device"] + pci["subsystem_vendor"]]
+        lines.append(["gpu", *identity, *size, *ids])
+    return "".join("\t".join(map(str, line)) + "\n" for line in lines)
 
 
 def host_key(host: Host, state: State) -> Path:

@@ -3,19 +3,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The images of the fleet: what goes into each, and building one only when its inputs changed.
 
-An image's tag is a hash of everything it is built from (its files, its parent's tag, the machine's mirrors and certificates), so
-an image that is there is right, and one that is right is never built again.
+An image's tag is a hash of everything it is built from (its files, its parent's tag, the machine's mirrors and
+certificates), so an image that is there is right, and one that is right is never built again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import bootstrap
-from .docker import docker, inspect, logged
+from .docker import docker, ensure_tools, inspect, logged
 from .machine import pip_conf, proxy_variables
 from .progress import Progress
 from .state import State
@@ -46,7 +47,7 @@ IMAGES = (
             "Dockerfile": BENCH / "images" / "host" / "Dockerfile",
             "files": BENCH / "images" / "host" / "files",
             "stand_ins/cards": BENCH / "stand_ins" / "cards",
-            "stand_ins/runtime": BENCH / "stand_ins" / "runtime",
+            "stand_ins/runc": BENCH / "stand_ins" / "runc",
         },
         "base",
         45,
@@ -97,16 +98,22 @@ def ensure_images(state: State, progress: Progress) -> dict[str, str]:
     wanted = tags()
     for image in IMAGES:
         if inspect("image", wanted[image.name]) is None:
+            if image.parent is None:
+                ensure_tools({"debootstrap": "debootstrap"}, state, progress)
             progress.say(f"building the {image.name} image (about {image.seconds} s) …")
             _build(image, wanted, state)
     return wanted
 
 
-def remove_images() -> None:
-    """Removes every image the bench ever built, with the names it was pushed under."""
+def remove_images(keep: Iterable[str] = ()) -> None:
+    """Removes the fleet's images, except those to keep and those that a container still uses."""
     listing = docker("image", "ls", "--filter", f"label={PREFIX}", "--format", "{{.Repository}}:{{.Tag}}")
-    for reference in listing.split():
-        docker("image", "rm", "--force", reference, check=False)
+    own = tuple(f"{PREFIX}/{image.name}:" for image in IMAGES)
+    for reference in sorted(set(listing.split()) - set(keep)):
+        if reference.startswith(own):
+            docker("image", "rm", reference, check=False)
+    if not keep:
+        docker("image", "prune", "--force", "--filter", f"label={PREFIX}", check=False)
 
 
 def _surroundings(image: Image, known: dict[str, str]) -> list[str]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from . import hosts, images, models, registry
-from .docker import answers, docker, ensure_engine, inspect, stop_own_engine
+from .docker import answers, docker, ensure_engine, ensure_tools, inspect, stop_own_engine
 from .errors import BenchError
 from .profile import Profile
 from .progress import Progress
@@ -16,6 +16,7 @@ from .state import State
 def up(profile: Profile, state: State, progress: Progress) -> None:
     """Brings the fleet up from whatever there is and tells what runs where."""
     ensure_engine(state, progress)
+    ensure_tools({"ssh-keygen": "openssh-client"}, state, progress)
     state.make_admin_password()
     wanted = images.ensure_images(state, progress)
     hosts.ensure_network()
@@ -23,6 +24,7 @@ def up(profile: Profile, state: State, progress: Progress) -> None:
     registry.push(local, wanted, state, progress)
     hosts.ensure_hosts(profile, wanted["host"], state, progress)
     models.ensure_models(profile, progress)
+    images.remove_images(keep=wanted.values())
     progress.say("the fleet is up")
     print(_summary(profile, state, local))
 

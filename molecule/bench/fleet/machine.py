@@ -37,14 +37,17 @@ class Confinement:
 def confinement() -> Confinement:
     """Reads the capability bounding set of this process and the cgroup version of the machine."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
-    bounding = int(re.search(r"^CapBnd:\s*([0-9a-f]+)", status, re.MULTILINE)[1], 16)
-    return Confinement(bounding, Path("/sys/fs/cgroup/cgroup.controllers").exists())
+    bounding = next(line.split()[1] for line in status.splitlines() if line.startswith("CapBnd:"))
+    return Confinement(int(bounding, 16), Path("/sys/fs/cgroup/cgroup.controllers").exists())
 
 
 def is_debian() -> bool:
     """True where apt-get installs Debian's packages."""
     release = Path("/etc/os-release")
-    return release.exists() and re.search(r"^ID=\"?debian\"?$", release.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    return (
+        release.exists()
+        and re.search(r"^ID=\"?debian\"?$", release.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    )
 
 
 @dataclass(frozen=True)
@@ -119,8 +122,5 @@ def proxy_variables() -> dict[str, str]:
     """Proxy variables of the environment, which builds inherit."""
     names = ("http_proxy", "https_proxy", "no_proxy")
     return {
-        name: os.environ[spelling]
-        for name in names
-        for spelling in (name, name.upper())
-        if os.environ.get(spelling)
+        name: os.environ[spelling] for name in names for spelling in (name, name.upper()) if os.environ.get(spelling)
     }

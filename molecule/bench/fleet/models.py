@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The models on the hosts' disks: real shapes, empty weights.
 
-``models/NAME/`` holds a model's small files. Its weights are made on the host as sparse files: every shard has the true safetensors
-header (tensor names, shapes, offsets) and the true size, and takes next to nothing of the disk.
+``models/NAME/`` holds a model's small files. Its weights are made on the host as sparse files: every shard has the true
+safetensors header (tensor names, shapes, offsets) and the true size, and takes next to nothing of the disk.
 """
 
 from __future__ import annotations

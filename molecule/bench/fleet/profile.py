@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A profile: the hosts of the simulated fleet and the hardware they seem to have.
 
-A profile is a YAML file under ``profiles/`` with ``driver``, ``cards`` (kinds of GPU) and ``hosts`` (address, identity, size,
-GPUs by card, links between them, models on disk). ``load`` checks it as a whole; ``for_host`` gives the document that
-the stand-ins on one host read from /etc/gpu-bench/profile.json.
+A profile is a YAML file under ``profiles/`` with ``driver``, ``cards`` (kinds of GPU) and ``hosts`` (address, identity,
+size, GPUs by card, links between them, models on disk). ``load`` checks it as a whole; ``for_host`` gives the document
+that the stand-ins on one host read from /etc/gpu-bench/profile.json.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ class Host:
 
     @property
     def gpus(self) -> list[dict[str, Any]]:
-        return self.document["gpus"]
+        gpus: list[dict[str, Any]] = self.document["gpus"]
+        return gpus
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,8 @@ def ensure_registry(image: str, progress: Progress) -> str:
 
 
 def push(local: str, wanted: dict[str, str], state: State, progress: Progress) -> None:
-    """Pushes the images that the registry lacks; a second tag with the build's hash, pushed last, tells which it has."""
+    """Pushes the images that the registry lacks; a second tag with the build's hash, pushed last, tells which it
+    has."""
     for image in IMAGES:
         if image.repository is None:
             continue
@@ -91,7 +92,7 @@ def _free_port() -> int:
                 probe.bind(("127.0.0.1", candidate))
             except OSError:
                 continue
-            return probe.getsockname()[1]
+            return int(probe.getsockname()[1])
     raise BenchError("No port is free on 127.0.0.1.")
 
 

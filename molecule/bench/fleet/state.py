@@ -38,7 +38,8 @@ class State:
         """Small facts that outlive one run: the port of the registry, the pid of our dockerd."""
         if not self._facts.exists():
             return {}
-        return json.loads(self._facts.read_text(encoding="utf-8"))
+        known: dict[str, Any] = json.loads(self._facts.read_text(encoding="utf-8"))
+        return known
 
     def remember(self, **facts: Any) -> None:
         """Keeps facts for the next run; None forgets one."""

@@ -41,37 +41,33 @@ def _sizes_text(layout: Layout) -> str:
         text += f", pipeline parallel {split.pipeline}"
     if split.data > 1:
         text += f", data parallel {split.data}"
-    return f"{text} on {layout.cards[0].name}"
+    return f"{text} on {' and '.join(card.name for card in layout.cards)}"
 
 
 def alternatives(settings: Settings, fleet: Fleet, best: Assessment, ranked: list[Assessment]) -> list[dict[str, Any]]:
     """Other layouts that serve: smaller replicas on the same number of GPUs first, then other sizes and cards."""
     found = _smaller_replicas(settings, fleet, best)
-    seen = {(best.layout.split, best.layout.cards, best.layout.hosts > 1)}
     wanted = max(1, settings.intent.replicas)
-    declared = settings.intent.context is not None
-    sliced = {(other.layout.split.world, other.layout.cards) for other in ranked if _one_stage(other)}
+    seen = {_kind(best)}
+    sliced = {other.layout.cards for other in ranked if other.serves and other.layout.split.pipeline == 1}
     for other in ranked:
-        key = (other.layout.split, other.layout.cards, other.layout.hosts > 1)
-        staged = other.layout.hosts == 1 and not _one_stage(other)
-        if (
-            not other.serves
-            or not (declared or other.useful)
-            or key in seen
-            or (staged and (other.layout.split.world, other.layout.cards) in sliced)
-        ):
+        layout = other.layout
+        # Inside a host, stages only help where no tensor-parallel size does.
+        needless = layout.hosts == 1 and layout.split.pipeline > 1 and layout.cards in sliced
+        if _kind(other) in seen or not other.serves or needless:
             continue
-        replicas = other.layout.replicas(wanted)
+        replicas = layout.replicas(wanted)
         if len(replicas) == wanted:
-            seen.add(key)
-            hosts = "one host" if other.layout.hosts == 1 else f"{other.layout.hosts} hosts"
-            found.append(_alternative(other, replicas, f"{_sizes_text(other.layout)}, {hosts}"))
+            seen.add(_kind(other))
+            hosts = "one host" if layout.hosts == 1 else f"{layout.hosts} hosts"
+            found.append(_alternative(other, replicas, f"{_sizes_text(layout)}, {hosts}"))
     return found[:_MOST]
 
 
-def _one_stage(assessment: Assessment) -> bool:
-    """Inside a host stages only help where no tensor-parallel size does."""
-    return assessment.serves and assessment.layout.split.pipeline == 1
+def _kind(assessment: Assessment) -> tuple[object, ...]:
+    """Alternatives that differ in nothing else than stages are shown once."""
+    layout = assessment.layout
+    return layout.split.world, layout.split.data > 1, layout.cards, layout.hosts > 1
 
 
 def _smaller_replicas(settings: Settings, fleet: Fleet, best: Assessment) -> list[dict[str, Any]]:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .assessment import Assessment
+from .mask import shown
 from .memory import GIB
 from .placement import Site
+from .rule import Rule
 from .rules import CAUTIONS, PARAMETERS, VARIABLES
 from .settings import Settings
 from .situation import Situation
@@ -43,8 +45,14 @@ def predicted(assessment: Assessment) -> dict[str, Any]:
     }
 
 
-def _decision(parameter: str, value: Any, rule: str, reason: str, source: str) -> dict[str, Any]:
-    return {"parameter": parameter, "value": value, "rule": rule, "reason": reason, "source": source}
+def _decision(parameter: str, value: Any, rule: Rule, situation: Situation) -> dict[str, Any]:
+    reason = rule.reason(situation)
+    return {"parameter": parameter, "value": value, "rule": rule.id, "reason": reason, "source": rule.source}
+
+
+def _declared(name: str, value: Any, where: str) -> dict[str, Any]:
+    reason = "declared by the user"
+    return {"parameter": name, "value": shown(name, value), "rule": DECLARED, "reason": reason, "source": where}
 
 
 def _parameters(situation: Situation) -> tuple[list[str], list[dict[str, Any]]]:
@@ -60,22 +68,17 @@ def _parameters(situation: Situation) -> tuple[list[str], list[dict[str, Any]]]:
         decided.add(flag.name)
         value = rule.emitted(situation)
         emitted.append(rule.parameter if value is None else f"{rule.parameter}={value}")
-        shown = True if value is None else value
-        decisions.append(_decision(rule.parameter, shown, rule.id, rule.reason(situation), rule.source))
+        decisions.append(_decision(rule.parameter, True if value is None else value, rule, situation))
     for parameter in situation.parameters.values():
         emitted.extend(parameter.items)
-        decisions.append(
-            _decision(
-                parameter.name, parameter.value, DECLARED, "declared by the user", "backend_parameters of the model"
-            )
-        )
+        decisions.append(_declared(parameter.name, parameter.value, "backend_parameters of the model"))
     return emitted, decisions
 
 
 def _variables(situation: Situation) -> tuple[dict[str, str], list[dict[str, Any]], list[dict[str, str]]]:
     """Variables of the user and of the rules; the user's own count more, but for those that a rule takes away."""
     env = dict(situation.intent.env)
-    decisions = [_decision(name, env[name], DECLARED, "declared by the user", "env of the model") for name in env]
+    decisions = [_declared(name, text, "env of the model") for name, text in env.items()]
     dropped: list[dict[str, str]] = []
     for rule in VARIABLES:
         if not rule.applies(situation):
@@ -88,7 +91,7 @@ def _variables(situation: Situation) -> tuple[dict[str, str], list[dict[str, Any
             dropped.append({"rule": rule.id, "message": message})
         elif rule.variable not in env:
             env[rule.variable] = value
-            decisions.append(_decision(rule.variable, value, rule.id, rule.reason(situation), rule.source))
+            decisions.append(_decision(rule.variable, value, rule, situation))
     return env, decisions, dropped
 
 

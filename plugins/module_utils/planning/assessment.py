@@ -26,7 +26,7 @@ MARGIN_GIB = 0.1
 # CUDA graphs of public start-up logs take 0.2 to 3.5 GiB; this is the usual case, for versions that count them.
 CUDA_GRAPHS_GIB = 1.0
 
-USEFUL_CONTEXT = 8192  # shorter contexts that nobody declared are a last resort
+USEFUL_CONTEXT = 8192  # a shorter one, unless the model has no more, is only planned when it is declared
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class Assessment:
     @property
     def serves(self) -> bool:
         """Whether it meets what is declared; a context that is not declared may be shorter than the model's own."""
-        return self.starts and self.concurrency >= self.situation.intent.concurrency
+        declared = self.situation.intent.context is not None
+        return self.starts and (declared or self.useful) and self.concurrency >= self.situation.intent.concurrency
 
     @property
     def useful(self) -> bool:
@@ -128,6 +129,9 @@ def _predict(situation: Situation, engine: Engine, utilization: float) -> Predic
     page = engine.block_size * kv_bytes_per_token_and_layer(situation.shape, situation.tensor, engine.kv_bytes)
     layers = -(-situation.shape.layers // situation.pipeline)
     kv_blocks = int(blocks) if blocks is not None else int(fixed or 0) // page // layers
+    room = int(weakest.cuda_memory_gib * GIB) - prediction.weights_bytes - prediction.overhead_bytes
+    if kv_blocks * page * layers > room:
+        kv_blocks = 0
     tokens = None if prediction.kv_tokens is None else kv_blocks * engine.block_size
     return replace(prediction, kv_bytes=kv_blocks * page * layers, kv_blocks=kv_blocks, kv_tokens=tokens)
 
@@ -193,11 +197,9 @@ def preference(assessment: Assessment, fixed_gpus: int | None) -> tuple[object, 
     ranks that talk most on the closest links; the smallest card that does it, so that large ones stay free."""
     layout = assessment.layout
     card = _weakest(layout.cards)
-    declared = assessment.situation.intent.context is not None
     over_network = layout.hosts > 1 and layout.split.tensor > layout.per_host
     return (
         not assessment.serves,
-        not (declared or assessment.useful),
         layout.hosts > 1,
         not assessment.full_context,
         layout.mixed,

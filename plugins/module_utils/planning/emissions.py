@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .hardware import capability_text, is_volta
 from .intent import UNSCALED, YARN
+from .memory import GIB, MIB, Split, weights_bytes
 from .rule import ParameterRule, VariableRule
 from .situation import Situation
 from .versions import Versions, default_gpu_memory_utilization
@@ -52,8 +53,8 @@ PARAMETERS: tuple[ParameterRule, ...] = (
         parameter="--tensor-parallel-size",
         value=lambda s: s.tensor,
         why=lambda s: (
-            f"one host cannot serve it with its {s.layout.per_host} cards used, and all {s.tensor} hold a slice of "
-            "every layer instead of a pipeline stage"
+            f"{s.tensor} cards on {s.layout.hosts} hosts share every layer"
+            + (": Volta cards take no pipeline stages" if s.has_volta else "")
         ),
         source=f"{_VLLM_SCALING}, vllm/v1/executor/ray_executor.py",
     ),
@@ -278,6 +279,17 @@ PARAMETERS: tuple[ParameterRule, ...] = (
 )
 
 
+def _weights_bytes(s: Situation) -> int:
+    return weights_bytes(s.shape, Split(), 0, 4 if s.wants_float32 else 2)
+
+
+def _gpustack_refuses(s: Situation) -> bool:
+    """GPUStack places a model where 1.2 times its weights and 2 GiB fit into the share of the cards it may use."""
+    utilization = s.intent.gpu_memory_utilization or utilization_by_rule(s)
+    offered = s.world * min(card.memory_total_mib for card in s.layout.cards) * MIB * utilization
+    return _weights_bytes(s) * 1.2 + 2 * GIB > offered
+
+
 VARIABLES: tuple[VariableRule, ...] = (
     VariableRule(
         id="context-unscaled",
@@ -294,6 +306,14 @@ VARIABLES: tuple[VariableRule, ...] = (
         value=_shared_memory,
         why="ranks exchange data in /dev/shm, and the engine's container gets 10 GiB whatever the worker's has",
         source="gpustack/worker/backends/base.py, vllm-project/vllm#1710",
+    ),
+    VariableRule(
+        id="gpustack-estimates-too-much",
+        when=_gpustack_refuses,
+        variable="GPUSTACK_MODEL_VRAM_CLAIM",
+        value=lambda s: str(_weights_bytes(s)),
+        why="GPUStack's scheduler wants 1.2 times the weights and 2 GiB, which these cards lack and vLLM does not need",
+        source="gpustack/policies/utils.py, estimate_model_vram",
     ),
     VariableRule(
         id="no-graph-timeout-without-stages",

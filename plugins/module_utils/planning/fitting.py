@@ -14,12 +14,14 @@ from .assessment import Assessment, assess, preference
 from .fleet import Fleet
 from .hardware import TURING, Capability
 from .memory import GIB, Split, blocks_of_request, kv_groups, longest_request, weights_bytes
-from .parallelism import tensor_sizes
+from .parallelism import broken, tensor_sizes
 from .placement import layouts
 from .quantization import quantization
 from .settings import Settings
 
 _MOST_GPUS = 64
+_PADDING = 128 * 8
+_FIXED_CACHE = ("--kv-cache-memory-bytes", "--num-gpu-blocks-override")
 
 # Variants that are usually published, best first; below 7.5 only what runs there.
 _VARIANTS: tuple[tuple[str, Capability | None, Mapping[str, Any]], ...] = (
@@ -81,6 +83,8 @@ def _gpus(settings: Settings, near: Assessment, fleet: Fleet) -> list[str]:
     for gpus in range(near.layout.split.world + 1, _MOST_GPUS + 1):
         for tensor in (size for size in reversed(slicing) if gpus % size == 0):
             split = Split(tensor, gpus // tensor, 1, near.layout.split.expert_parallel)
+            if broken(settings.shape, split)[1]:
+                continue
             layout = replace(near.layout, split=split, hosts=1, pools=(), cards=(card,))
             if assess(settings, layout, fleet).serves:
                 stages = f", pipeline parallel {split.pipeline}" if split.pipeline > 1 else ""
@@ -95,7 +99,11 @@ def _quantised(settings: Settings, near: Assessment, fleet: Fleet) -> list[str]:
     for name, since, config in _VARIANTS:
         if since is not None and near.situation.capability < since:
             continue
-        shape = replace(settings.shape, quantization=quantization(config))
+        # Publishers pad the MLP so that whole groups fall on each of up to 8 ranks.
+        padded = -(-settings.shape.intermediate_size // _PADDING) * _PADDING
+        shape = replace(settings.shape, quantization=quantization(config), intermediate_size=padded)
+        if broken(shape, near.layout.split)[1]:
+            continue
         if assess(replace(settings, shape=shape), near.layout, fleet).serves:
             gib = weights_bytes(shape, near.layout.split, 0, near.engine.dtype_bytes) / GIB
             return [f"take a {name} variant ({gib:.1f} GiB of weights per GPU)"]
@@ -106,6 +114,9 @@ def remedies(settings: Settings, near: Assessment, fleet: Fleet) -> list[str]:
     """What would make it fit; only for a layout that no rule refuses."""
     if near.refusals:
         return []
+    fixed = [flag for flag in _FIXED_CACHE if flag in settings.parameters]
+    if fixed:
+        return [f"drop {flag} from backend_parameters: vLLM takes what is left" for flag in fixed]
     cards = _elsewhere(settings, fleet) or _gpus(settings, near, fleet)
     return _context(near) + cards + _quantised(settings, near, fleet)
 

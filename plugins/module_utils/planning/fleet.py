@@ -190,7 +190,7 @@ def parse_fleet(facts: Mapping[str, Any]) -> Fleet:
         alike.setdefault(slots, []).append(host)
     return Fleet(
         tuple((slots, tuple(hosts)) for slots, hosts in alike.items()),
-        tuple(left_out),
+        tuple(sorted(left_out, key=lambda card: (card.host, card.index))),
         drivers,
         cuda,
         used,

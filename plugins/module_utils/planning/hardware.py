@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 Capability = tuple[int, int]
 
@@ -86,7 +87,7 @@ class CardModel:
 # The lowest total seen in public vLLM start-up logs for each card ("total memory" of torch), NVIDIA's data sheets
 # for the multiprocessors.
 CARD_MODELS: tuple[CardModel, ...] = (
-    CardModel(r"V100.*32GB|V100-SXM3|V100S|GV100", (32000, 33000), 31.74, 80),
+    CardModel(r"V100", (32000, 33000), 31.74, 80),
     CardModel(r"V100|TITAN V", (16000, 16500), 15.77, 80),
     CardModel(r"\bT4\b", (15000, 15400), 14.56, 40),
     CardModel(r"RTX 3090", (24000, 24600), 23.50, 82),
@@ -106,6 +107,7 @@ UNKNOWN_CARD_SHARE = 0.969
 UNKNOWN_CARD_MULTIPROCESSORS = 144
 
 
+@lru_cache(maxsize=1024)
 def card_model(name: str, memory_total_mib: int) -> CardModel | None:
     """The row for a card by its name and nvidia-smi's total."""
     for model in CARD_MODELS:

@@ -57,6 +57,10 @@ class _Reader:
     def fail(self, key: str, wanted: str) -> PlanError:
         return PlanError(f"{self.label}: {key} is {self._model[key]!r}, wanted {wanted}: correct it")
 
+    def fail_type(self, key: str, wanted: str) -> PlanError:
+        """As ``fail``, for what may hold a secret: only its type is shown."""
+        return PlanError(f"{self.label}: {key} is {type(self._model[key]).__name__}, wanted {wanted}: correct it")
+
     def get(self, key: str) -> Any:
         return self._model.get(key)
 
@@ -107,7 +111,7 @@ class _Reader:
         if value is None:
             return ()
         if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-            raise self.fail(key, "a list of texts")
+            raise self.fail_type(key, "a list of texts")
         return tuple(str(item) for item in value)
 
     def env(self) -> dict[str, str]:
@@ -115,11 +119,11 @@ class _Reader:
         if value is None:
             return {}
         if not isinstance(value, Mapping):
-            raise self.fail("env", "a mapping of variable to text")
+            raise self.fail_type("env", "a mapping of variable to text")
         env: dict[str, str] = {}
         for name, text in value.items():
             if isinstance(text, bool) or not isinstance(text, (str, int, float)):
-                raise PlanError(f"{self.label}: env.{name} is {text!r}, wanted a text: put it in quotes")
+                raise PlanError(f"{self.label}: env.{name} is {type(text).__name__}, wanted a text: put it in quotes")
             env[str(name)] = str(text)
         return env
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Union
 
 from .errors import PlanError, nearest
+from .mask import masked
 from .vllm_flags import BOOLEAN, LIST, OPTIONAL, SWITCH, Flag, known_flags
 
 Value = Union[str, int, float, bool]
@@ -68,17 +69,19 @@ def _tokens(items: Sequence[str]) -> list[str]:
             head, _, tail = (part.strip() for part in text.partition("="))
             if re.search(r"\s", head):
                 raise PlanError(
-                    f"{_WHERE} has {item!r}: GPUStack passes an item with '=' as one word, so write one "
+                    f"{_WHERE} has {masked(item)!r}: GPUStack passes an item with '=' as one word, so write one "
                     f"--flag=value per item"
                 )
             if re.search(r"\s--?[A-Za-z]", tail) and not tail.lstrip().startswith(("{", "[", "'", '"')):
-                raise PlanError(f"{_WHERE} has two flags in {item!r}: write one --flag=value per item")
+                raise PlanError(f"{_WHERE} has two flags in {masked(item)!r}: write one --flag=value per item")
             tokens.append(f"{head}={tail}")
             continue
         try:
             tokens.extend(shlex.split(text))
         except ValueError as error:
-            raise PlanError(f"{_WHERE} has {item!r}, which has an unclosed quote: write --flag=value") from error
+            raise PlanError(
+                f"{_WHERE} has {masked(item)!r}, which has an unclosed quote: write --flag=value"
+            ) from error
     return tokens
 
 
@@ -170,7 +173,7 @@ def parse_parameters(items: Sequence[str], vllm_version: str) -> dict[str, Param
         token = tokens[position]
         position += 1
         if not token.startswith("-") or re.fullmatch(r"-\d.*", token):
-            raise PlanError(f"{_WHERE} has {token!r}, which belongs to no flag: write --flag=value")
+            raise PlanError(f"{_WHERE} has {masked(token)!r}, which belongs to no flag: write --flag=value")
         name, equals, text = token.partition("=")
         given: list[str] = [text] if equals else []
         if not name.startswith("--") and name not in flags:
@@ -185,7 +188,7 @@ def parse_parameters(items: Sequence[str], vllm_version: str) -> dict[str, Param
         if flag.kind in (BOOLEAN, SWITCH):
             if given:
                 raise PlanError(
-                    f"{_WHERE} has {token}, but {flag.name} takes no value: {_switch_advice(flag, given[0])}"
+                    f"{_WHERE} has {masked(token)}, but {flag.name} takes no value: {_switch_advice(flag, given[0])}"
                 )
         elif not given:
             limit = None if flag.kind == LIST else 1
@@ -197,9 +200,10 @@ def parse_parameters(items: Sequence[str], vllm_version: str) -> dict[str, Param
         value: Value = not negated if flag.kind in (BOOLEAN, SWITCH) else _value(flag, path, given) if given else True
         parameter = Parameter(flag, path, value, tuple(given), token)
         if parameter.name in parameters:
+            both = f"{masked(parameters[parameter.name].spelling)} and {masked(token)}"
             raise PlanError(
-                f"{_WHERE} has {parameter.name} twice ({parameters[parameter.name].spelling} and {token}); vLLM takes "
-                f"the last, GPUStack's scheduler the first: keep one"
+                f"{_WHERE} has {parameter.name} twice ({both}); vLLM takes the last, GPUStack's scheduler "
+                "the first: keep one"
             )
         parameters[parameter.name] = parameter
     return parameters

@@ -10,7 +10,7 @@ A layout takes cards of one host, or equal numbers of cards of several hosts, as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, islice
@@ -210,7 +210,7 @@ def on_one_host(fleet: Fleet, shape: Architecture, wanted: Wanted) -> Iterator[L
     pools: dict[tuple[frozenset[Card], int, int, bool], list[Pool]] = {}
     for slots, hosts in fleet.alike:
         kinds = frozenset(slots.cards)
-        groups = [frozenset((card,)) for card in kinds] + ([kinds] if len(kinds) > 1 else [])
+        groups = [frozenset((card,)) for card in sorted(kinds, key=_strength)] + ([kinds] if len(kinds) > 1 else [])
         for group in groups:
             available = sum(1 for card in slots.cards if card in group)
             sizes = range(1, available + 1) if wanted.gpus is None else (wanted.gpus,)
@@ -229,7 +229,22 @@ def on_one_host(fleet: Fleet, shape: Architecture, wanted: Wanted) -> Iterator[L
 
 
 def over_hosts(fleet: Fleet, shape: Architecture, wanted: Wanted) -> Iterator[Layout]:
-    """Hosts with equally many cards: alike cards first, then the strongest hosts with the next weaker ones."""
+    """Layouts over hosts with equally many cards: alike cards, or the strongest hosts with the next weaker ones."""
+    for size, pools in _pools_by_size(fleet, wanted).items():
+        for group in _groups(pools, fleet.drivers):
+            total = min(sum(len(pool.hosts) for pool in group), MOST_HOSTS)
+            counts = range(2, total + 1) if wanted.gpus is None else (wanted.gpus // size,)
+            for count in counts:
+                if not 2 <= count <= total or wanted.gpus not in (None, count * size):
+                    continue
+                used = _first_pools(group, count)
+                cards = tuple(sorted({c for pool in used for c in pool.sets[0].cards}, key=_strength, reverse=True))
+                for split in splits(shape, count * size, size, wanted):
+                    yield Layout(split, count, tuple(group), cards, 0, False)
+
+
+def _pools_by_size(fleet: Fleet, wanted: Wanted) -> dict[int, list[Pool]]:
+    """All usable cards of every host, by their number; parts of a host only for a declared number of GPUs."""
     by_size: dict[int, list[Pool]] = {}
     for slots, hosts in fleet.alike:
         kinds = frozenset(slots.cards)
@@ -240,27 +255,28 @@ def over_hosts(fleet: Fleet, shape: Architecture, wanted: Wanted) -> Iterator[La
             sets = card_sets(slots, kinds, size)
             pool = Pool(hosts, sets[:1], len(kinds) > 1, size == len(slots.cards))
             by_size.setdefault(size, []).append(pool)
-    for size, pools in by_size.items():
-        kinds_of: dict[tuple[Card, ...], list[Pool]] = {}
-        for pool in pools:
-            kinds_of.setdefault(pool.sets[0].cards, []).append(pool)
-        ordered = sorted(kinds_of.items(), key=lambda entry: [_strength(card) for card in entry[0]], reverse=True)
-        groups = [alike for _, alike in ordered]
-        if len(groups) > 1:
-            groups.append([pool for alike in groups for pool in alike])
-        for position, group in enumerate(groups):
-            group = (
-                sorted(group, key=lambda pool: (not pool.whole_host, pool.hosts)) if position < len(ordered) else group
-            )
-            total = sum(len(pool.hosts) for pool in group)
-            counts = range(2, min(total, MOST_HOSTS) + 1) if wanted.gpus is None else (wanted.gpus // size,)
-            for count in counts:
-                if not 2 <= count <= min(total, MOST_HOSTS) or (wanted.gpus not in (None, count * size)):
-                    continue
-                used = _first_pools(group, count)
-                cards = tuple(sorted({c for pool in used for c in pool.sets[0].cards}, key=_strength, reverse=True))
-                for split in splits(shape, count * size, size, wanted):
-                    yield Layout(split, count, tuple(group), cards, 0, False)
+    return by_size
+
+
+def _groups(pools: list[Pool], drivers: Mapping[str, str]) -> Iterator[list[Pool]]:
+    """Pools that may share an engine: alike cards, then all cards; of one driver branch, then of any."""
+    kinds: dict[tuple[Card, ...], list[Pool]] = {}
+    for pool in sorted(pools, key=lambda pool: (not pool.whole_host, pool.hosts)):
+        kinds.setdefault(pool.sets[0].cards, []).append(pool)
+    ordered = sorted(kinds.items(), key=lambda entry: [_strength(card) for card in entry[0]], reverse=True)
+    groups = [alike for _, alike in ordered]
+    if len(groups) > 1:
+        groups.append([pool for alike in groups for pool in alike])
+    for group in groups:
+        branches = sorted({_branch(drivers, host) for pool in group for host in pool.hosts})
+        for branch in branches if len(branches) > 1 else ():
+            same = [replace(p, hosts=tuple(h for h in p.hosts if _branch(drivers, h) == branch)) for p in group]
+            yield [pool for pool in same if pool.hosts]
+        yield group
+
+
+def _branch(drivers: Mapping[str, str], host: str) -> str:
+    return drivers.get(host, "").split(".", 1)[0]
 
 
 def _first_pools(pools: list[Pool], hosts: int) -> list[Pool]:

@@ -21,6 +21,7 @@ from .excluded import OLD_CARDS, in_use_warnings, left_out_warnings, named, with
 from .fitting import closest, remedies, shortage
 from .fleet import Card, Fleet, parse_fleet
 from .intent import Intent, parse_intent
+from .mask import masked
 from .memory import Split
 from .parallelism import tensor_sizes
 from .placement import Layout, Site, on_one_host, over_hosts, without
@@ -84,10 +85,10 @@ def _plan(settings: Settings, fleet: Fleet) -> Plan:
     best, wanted = ranked[0], settings.intent.replicas
     replicas = _replicas(ranked, max(1, wanted))
     if len(replicas) < wanted:
-        message = f"{wanted} replicas of {best.layout.split.world} GPU(s) are declared, the fleet has room for {len(replicas)}"
-        return infeasible(
-            settings, [problem("replicas-fit", message, [f"declare replicas: {len(replicas)}"])], warnings
-        )
+        world = best.layout.split.world
+        message = f"{wanted} replicas of {world} GPU(s) are declared, the fleet has room for {len(replicas)}"
+        advice = [f"declare replicas: {len(replicas)}"]
+        return infeasible(settings, [problem("replicas-fit", message, advice)], warnings)
     warnings += in_use_warnings(best, replicas, usable)
     others = alternatives(settings, usable, best, ranked)
     return feasible(settings, best, replicas, _automatic(best), warnings, others)
@@ -130,7 +131,7 @@ _ANY_CARD = Card("any card", (9, 0), 81559)
 def _refusal_text(rule: Refusal, situation: Situation) -> str:
     subject = rule.about(situation)
     parameter = situation.parameters.get(subject)
-    what = f"{' '.join(parameter.items)} in backend_parameters" if parameter else f"{subject} in env"
+    what = f"{masked(' '.join(parameter.items))} in backend_parameters" if parameter else f"{subject} in env"
     lift = f" (or lift the rule with override: [{rule.id}])" if rule.liftable else ""
     return (
         f"model {situation.intent.name}: {what} is refused by rule {rule.id}: {rule.reason(situation)}; "
@@ -178,13 +179,18 @@ def _problems(settings: Settings, fleet: Fleet, assessments: list[Assessment]) -
         reasons = list(fleet.problems) + [f"{card.host} card {card.index}: {card.reason}" for card in fleet.left_out]
         message = "the fleet has no usable GPU" + (f" ({named(reasons)})" if reasons else "")
         return [problem("usable-gpu", message, ["repair what gpu_facts reports"])]
-    near = closest(assessments)
+    near = closest([assessment for assessment in assessments if not _passed_over(assessment)])
     if near is None:
         return [_no_layout(settings, fleet)]
     if near.refusals:
         situation = near.situation
         return [problem(rule.id, rule.reason(situation), [rule.advice(situation)]) for rule in near.refusals]
     return [problem("memory", shortage(near), remedies(settings, near, fleet))]
+
+
+def _passed_over(assessment: Assessment) -> bool:
+    """Refused only for sizes that the planner tried by itself."""
+    return any(rule.of_choice and not rule.about(assessment.situation) for rule in assessment.refusals)
 
 
 def _no_layout(settings: Settings, fleet: Fleet) -> dict[str, Any]:

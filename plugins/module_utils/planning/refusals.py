@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .hardware import ADA, AMPERE, TURING, capability_text, is_volta
+from .hardware import AMPERE, TURING, capability_text, is_volta
 from .intent import NONE, YARN
 from .rule import Refusal, When
 from .situation import NOT_FLOAT16, Situation
@@ -54,9 +54,16 @@ ATTENTION_BACKENDS = {
     "FLASHINFER_MLA": (10, 0),
 }
 
+# What the attention kernel asked for at head dimension 512 (vllm-project/vllm#36802).
+_LARGE_HEAD_KIB = 80
+
 _GPUSTACK_OWN_FLAGS = (
     "--api-key", "--headless", "--host", "--master-addr", "--master-port", "--model", "--nnodes", "--node-rank",
     "--port", "--served-model-name", "--uds",
+)  # fmt: skip
+_OTHER_SIZES = (
+    "--data-parallel-address", "--data-parallel-external-lb", "--data-parallel-hybrid-lb", "--data-parallel-rank",
+    "--data-parallel-size-local", "--data-parallel-start-rank", "--prefill-context-parallel-size",
 )  # fmt: skip
 _PER_HOST_VARIABLES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "VLLM_HOST_IP", "VLLM_PORT")
 
@@ -79,7 +86,7 @@ def _old_cuda(s: Situation) -> bool:
     return tuple(int(part) for part in s.cuda_version.split(".")[:2]) < _oldest_image_cuda(s)
 
 
-# Lowest CUDA of GPUStack's runner images per vLLM (gpustack/runner, runner.py.json of 0.1.25.post7).
+# Lowest CUDA of GPUStack's runner images per vLLM (gpustack/runner, runner.py.json of 0.1.25.post7, up to 0.17.1).
 _IMAGE_CUDA = ((Versions(since=(0, 16)), (12, 8)), (Versions(since=(0, 10, 2)), (12, 6)), (ALL, (12, 4)))
 
 
@@ -95,6 +102,7 @@ REFUSALS: tuple[Refusal, ...] = (
         "channel between its stages fails",
         source="vllm-project/vllm#28976, gpustack/gpustack#4675, docs/planner.md",
         liftable=False,
+        of_choice=True,
         subject=_first_declared("--pipeline-parallel-size"),
         remedy=lambda s: f"drop it and use --tensor-parallel-size={s.world // s.data} with --pipeline-parallel-size=1",
     ),
@@ -119,8 +127,8 @@ REFUSALS: tuple[Refusal, ...] = (
         id="fp8-kv-cache-needs-ada",
         when=lambda s: (
             s.text("--kv-cache-dtype").startswith("fp8")
-            and s.capability < ADA
-            and not (s.capability >= AMPERE and s.text("--attention-backend") == "flashinfer")
+            and not s.generation.fp8_kv_cache
+            and not (s.generation.bfloat16 and s.text("--attention-backend") == "flashinfer")
         ),
         why=lambda s: (
             "the Triton kernel casts an FP8 cache to e4m3, which needs compute capability 8.9; "
@@ -182,6 +190,22 @@ REFUSALS: tuple[Refusal, ...] = (
         remedy="drop it and pin the worker's address and interface (--worker-ip, --worker-ifname)",
     ),
     Refusal(
+        id="sizes-not-planned",
+        when=lambda s: bool(_first_declared(*_OTHER_SIZES)(s)),
+        why="it spreads the engine over GPUs in a way that neither the planner nor GPUStack's scheduler counts",
+        source="vllm/config/parallel.py, gpustack/policies/candidate_selectors/vllm_resource_fit_selector.py",
+        subject=_first_declared(*_OTHER_SIZES),
+        remedy="use --tensor-parallel-size, --pipeline-parallel-size and --data-parallel-size",
+    ),
+    Refusal(
+        id="hosts-are-joined-by-ray",
+        when=lambda s: s.distributed and s.text("--distributed-executor-backend") not in ("", "ray"),
+        why=lambda s: f"the replica spans {s.layout.hosts} hosts, and GPUStack joins them with Ray only",
+        source="gpustack/worker/backends/vllm.py",
+        subject="--distributed-executor-backend",
+        remedy="drop it",
+    ),
+    Refusal(
         id="tools-are-declared",
         when=lambda s: s.intent.tools and s.declared("--enable-auto-tool-choice") is False,
         why="the model declares tools: true",
@@ -212,10 +236,11 @@ REFUSALS: tuple[Refusal, ...] = (
         remedy="take the model's variant without the 1M context",
     ),
     Refusal(
-        id="turing-shared-memory",
-        when=lambda s: TURING <= s.capability < AMPERE and s.shape.head_dim > 256,
+        id="shared-memory-too-small",
+        when=lambda s: s.shape.head_dim > 256 and s.generation.shared_memory_kib < _LARGE_HEAD_KIB,
         why=lambda s: (
-            f"a head dimension of {s.shape.head_dim} needs more than the 64 KiB of shared memory that Turing has"
+            f"a head dimension of {s.shape.head_dim} needs {_LARGE_HEAD_KIB} KiB of shared memory, {s.cards_text} has "
+            f"{s.generation.shared_memory_kib}"
         ),
         source="vllm-project/vllm#36802, vllm-project/vllm#57712",
         remedy="take a model with smaller heads or other cards",
@@ -236,6 +261,7 @@ REFUSALS: tuple[Refusal, ...] = (
             f"{capability_text(_oldest_image_cuda(s))}"
         ),
         source="gpustack/gpustack#5107, gpustack/gpustack#5886",
+        versions=Versions(before=(0, 18)),
         remedy="update the driver, or declare a -custom backend_version whose image fits it",
     ),
     Refusal(
@@ -250,6 +276,7 @@ REFUSALS: tuple[Refusal, ...] = (
         when=lambda s: s.layout.mixed and s.tensor > 1 and s.layout.peers_blocked,
         why="tensor parallelism over unlike cards that cannot reach each other's memory fails",
         source="vllm-project/vllm#15255",
+        subject=_first_declared("--tensor-parallel-size"),
         remedy="use one card, or alike cards",
     ),
     Refusal(

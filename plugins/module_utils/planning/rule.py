@@ -42,9 +42,13 @@ class Rule:
 
 @dataclass(frozen=True)
 class Refusal(Rule):
-    """Something that will not run. ``subject`` is the user's flag or variable that asks for it, empty for the model."""
+    """Something that will not run. ``subject`` is the user's flag or variable that asks for it, empty for the model.
+
+    ``of_choice``: when the user does not ask for it, it is the planner's own choice, passed over without a word.
+    """
 
     subject: Text = ""
+    of_choice: bool = False
     remedy: Text = ""
 
     def about(self, situation: Situation) -> str:

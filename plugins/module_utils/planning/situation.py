@@ -12,7 +12,7 @@ from functools import cached_property
 
 from .architecture import Architecture
 from .families import Family, family, reasoning_parser, tool_parser
-from .hardware import AMPERE, VOLTA, Capability, is_volta
+from .hardware import AMPERE, VOLTA, Capability, Generation, generation, is_volta
 from .intent import NONE, YARN, Intent
 from .parameters import Parameters, Value
 from .placement import Layout
@@ -43,6 +43,11 @@ class Situation:
         """The lowest capability decides for all ranks."""
         return min(card.capability for card in self.layout.cards)
 
+    @property
+    def generation(self) -> Generation:
+        """What the lowest capability can do."""
+        return generation(self.capability)
+
     @cached_property
     def has_volta(self) -> bool:
         """Whether any rank is on a Volta card."""
@@ -51,7 +56,7 @@ class Situation:
     @property
     def before_ampere(self) -> bool:
         """No bfloat16, no FlashAttention."""
-        return self.capability < AMPERE
+        return not self.generation.bfloat16
 
     @property
     def volta_or_turing(self) -> bool:

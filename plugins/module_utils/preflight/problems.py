@@ -34,6 +34,7 @@ class Check:
 # In the order in which a person would go about it: what everything needs first, hosts before GPUs before models.
 CHECKS = (
     Check(site_checks.server_unreachable, ERROR, "the GPUStack server does not answer"),
+    Check(site_checks.server_refuses, ERROR, "the GPUStack server refuses"),
     Check(site_checks.server_unsupported, ERROR, "this release of GPUStack is not supported"),
     Check(host_checks.facts_missing, ERROR, "nothing is known of the host"),
     Check(host_checks.worker_name_duplicate, ERROR, "several hosts have the same worker name"),

@@ -84,6 +84,18 @@ def server_unreachable(fleet: Fleet) -> Iterator[Finding]:
         )
 
 
+def server_refuses(fleet: Fleet) -> Iterator[Finding]:
+    """It answers, and does not take who asks."""
+    server = fleet.server or {}
+    if server.get("version") is not None and server.get("problem"):
+        yield Finding(
+            [],
+            str(server["problem"]),
+            "credentials of an administrator",
+            "Correct gpustack_server_admin_password; after the server's first start it is changed in GPUStack alone.",
+        )
+
+
 def server_unsupported(fleet: Fleet) -> Iterator[Finding]:
     """GPUStack's API changes between releases, and silently ignores what it does not know."""
     server = fleet.server or {}

@@ -109,7 +109,7 @@ def test_failure_comes_with_message_and_log(runner: Runner) -> None:
     runner.fake.logs["qwen"] = "CUDA out of memory for hf_abcdefgh"
     result = runner.run(**DECLARED, log_lines=5)
     assert (result["failed"], result["changed"]) == (True, True)
-    assert "stopped and was restarted (Inference server exited or unhealthy.)" in result["msg"]
+    assert "stopped and was restarted (Inference server exited or unhealthy)" in result["msg"]
     assert result["log"] == ["CUDA out of memory for ********"]
 
 

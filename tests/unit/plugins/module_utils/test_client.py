@@ -45,8 +45,15 @@ def test_connect_proves_address_version_and_credentials_with_three_requests(fake
 
 
 def test_wrong_password_is_an_error_though_the_server_trusts_this_machine(fake: FakeGPUStack) -> None:
-    with pytest.raises(Unauthorized, match=r"Incorrect username or password.*user 'admin' and a password"):
+    with pytest.raises(
+        Unauthorized, match=r"refuses the credentials, the password of user 'admin' \(Incorrect username or password"
+    ):
         client_of(fake, password="wrong").connect()
+
+
+def test_name_of_this_machine_counts_as_this_machine(fake: FakeGPUStack) -> None:
+    with pytest.raises(Unauthorized):
+        client_of(fake, server_url=fake.url.replace("127.0.0.1", "localhost"), password="wrong").connect()
 
 
 def test_server_that_does_not_trust_localhost_needs_no_log_in(fake: FakeGPUStack) -> None:
@@ -115,6 +122,12 @@ def test_body_that_fastapi_refuses_is_explained_without_the_body(fake: FakeGPUSt
         "GPUStack refuses POST /v2/models with status 422: body: Value error, local_path must be provided; "
         "env.A: Input should be a valid string"
     )
+
+
+def test_error_in_the_form_of_openai_is_understood(fake: FakeGPUStack) -> None:
+    fake.openai_errors = True
+    with pytest.raises(NotFound, match=r"GPUStack refuses GET /v2/models/7 with status 404: Model not found$"):
+        client_of(fake).get("/v2/models/7")
 
 
 @pytest.mark.parametrize("faults", [["cut"], [502], [503, 504], ["cut", "cut", 502]])

@@ -126,6 +126,14 @@ def test_field_that_was_not_kept_is_named() -> None:
         Writer(Store("name"), check_mode=False).save(THINGS, None, {"name": "x", "size": 1, "color": "red"})
 
 
+def test_option_that_was_not_kept_is_named() -> None:
+    store = Store("options")
+    store.put = lambda path, body: None  # type: ignore[method-assign]
+    store.things[1] = {"id": 1, "options": {"a": 1, "same": 1}}
+    with pytest.raises(NotApplied, match=r"did not keep: options\.a, options\.b\. "):
+        Writer(store, check_mode=False).save(THINGS, store.things[1], {"options": {"a": 2, "b": 3, "same": 1}})
+
+
 def test_what_the_server_adds_to_an_option_is_no_loss() -> None:
     store = Store("options")
     store.things[1] = {"id": 1, "options": {"a": 1, "filled_in": 2}}

@@ -237,6 +237,10 @@ SERVER = ("server",)
             for version in ("v3.0.0rc1", "0.0.0", "main")
         ),
         (
+            change((*SERVER, "problem"), "it refuses the credentials"),
+            "server_refuses", "error", [], "it refuses the credentials",
+        ),
+        (
             change(("server",), {"url": "http://192.0.2.1", "version": None, "problem": "connection refused"}),
             "server_unreachable", "error", [], "http://192.0.2.1 does not answer: connection refused",
         ),

@@ -64,7 +64,7 @@ def test_all_replicas_must_be_there_and_none_too_many() -> None:
 def test_instance_of_an_older_configuration_counts_as_not_there() -> None:
     snapshot = Snapshot("m", 1, [instance("running")], stale=["m-1"])
     _memory, verdict = judge(snapshot, Progress(), 0)
-    assert verdict == Verdict(Outcome.WAITING, "m: 0 of 1 running; older configuration: m-1")
+    assert verdict == Verdict(Outcome.WAITING, "m: 0 of 1 running; still with an older configuration: m-1")
 
 
 def test_failing_instance_of_an_older_configuration_is_no_failure() -> None:
@@ -81,7 +81,7 @@ def test_growing_restart_count_is_a_failure_with_the_message_of_the_error_before
         [instance("scheduled", restart_count=1)],
     )
     assert verdict.outcome is Outcome.FAILED
-    assert verdict.reason == "the engine of m-1 stopped and was restarted (exited with 1)"
+    assert verdict.reason == "The engine of m-1 stopped and was restarted (exited with 1)"
 
 
 def test_restarts_before_the_first_look_do_not_count() -> None:
@@ -105,7 +105,7 @@ def test_error_is_given_one_look_to_clear() -> None:
     assert watched(error).outcome is Outcome.WAITING
     assert watched(error, [instance("starting")], error).outcome is Outcome.WAITING
     verdict = watched(error, error)
-    assert (verdict.outcome, verdict.reason) == (Outcome.FAILED, "m-1 is in error: no such file")
+    assert (verdict.outcome, verdict.reason) == (Outcome.FAILED, "Instance m-1 is in error: no such file")
 
 
 def test_no_place_is_final_after_another_look_of_the_scheduler() -> None:
@@ -115,7 +115,7 @@ def test_no_place_is_final_after_another_look_of_the_scheduler() -> None:
     verdict = watched(no_place, analyzing, no_place, seconds_between=121)
     assert (verdict.outcome, verdict.reason) == (
         Outcome.FAILED,
-        "GPUStack finds no place for m-1: No suitable workers.",
+        "GPUStack finds no place for m-1: No suitable workers",
     )
 
 
@@ -126,8 +126,23 @@ def test_place_that_was_found_meanwhile_starts_the_patience_again() -> None:
 
 def test_model_that_the_scheduler_itself_refuses_fails_at_once() -> None:
     refused = [instance("pending", state_message="Failed to find candidate: 4 GPUs are selected, 8 are needed")]
-    assert watched(refused).outcome is Outcome.WAITING
-    assert watched(refused, refused).outcome is Outcome.FAILED
+    assert watched(refused, moved=True).outcome is Outcome.WAITING
+    assert watched(refused, refused, moved=True).outcome is Outcome.FAILED
+
+
+def test_refusal_from_before_this_run_counts_when_the_scheduler_has_said_it_again() -> None:
+    message = "Failed to find candidate: 4 GPUs are selected, 8 are needed"
+    earlier = [instance("pending", state_message=message, updated_at="2026-03-01T09:00:00Z")]
+    again = [instance("pending", state_message=message, updated_at="2026-03-01T09:03:00Z")]
+    assert watched(earlier, earlier, earlier).outcome is Outcome.WAITING
+    assert watched(earlier, earlier, again).outcome is Outcome.FAILED
+
+
+def test_config_that_could_not_be_read_from_a_worker_is_tried_again() -> None:
+    message = "Failed to find candidate: Failed to get model m pretrained config"
+    unread = [instance("pending", state_message=message)]
+    assert watched(unread, unread, moved=True).outcome is Outcome.WAITING
+    assert watched(unread, unread, moved=True, seconds_between=300).outcome is Outcome.FAILED
 
 
 @pytest.mark.parametrize(
@@ -214,9 +229,9 @@ def test_follow_ends_when_the_time_is_over() -> None:
     follower = Follower([instance("starting")])
     result = follower.run(timeout_seconds=10)
     assert result.verdict.outcome is Outcome.FAILED
-    assert failure_message(result.verdict) == (
-        "m: 0 of 1 running; m-1 starting: after 10 seconds not all replicas run with the present configuration. "
-        "The end of the instance's log is in `log`; correct what it complains about and run again."
+    assert failure_message(result) == (
+        "After 10 seconds not all replicas run: m: 0 of 1 running; m-1 starting. "
+        "Its log (see `log`) ends with: log while starting"
     )
     assert result.log == ["log while starting"]
     assert follower.now == 12
@@ -224,15 +239,14 @@ def test_follow_ends_when_the_time_is_over() -> None:
 
 def test_failure_without_any_instance_is_told() -> None:
     result = Follower([]).run(timeout_seconds=1)
-    assert failure_message(result.verdict) == (
-        "m: 0 of 1 running: after 1 seconds not all replicas run with the present configuration. "
-        "Check GPUStack's server log and the model's page."
+    assert failure_message(result) == (
+        "After 1 seconds not all replicas run: m: 0 of 1 running. See GPUStack's server log and the model's page."
     )
 
 
 def test_remedy_for_a_model_without_a_place_is_another() -> None:
     refused = [instance("pending", state_message="Failed to find candidate: x")]
-    assert "free or add cards" in failure_message(watched(refused, refused))
+    assert "free or add cards" in failure_message(Result(watched(refused, refused)))
 
 
 def test_server_that_restarts_is_waited_for() -> None:

@@ -299,6 +299,15 @@ def test_configuration_that_does_not_come_up_stops_at_the_first_replica(fleet: F
     assert [row["state"] for row in fleet.instances_of("qwen") if row["name"] == old[1]] == ["running"]
 
 
+def test_instance_that_does_not_run_is_replaced_first(fleet: FakeGPUStack) -> None:
+    call("model", fleet, **DECLARED, replicas=2)
+    fleet.advance(60)
+    first, second = fleet.instances_of("qwen")
+    second.update(state="error", restart_count=3)
+    answer = call("model", fleet, **LONGER, replicas=2)
+    assert answer["recreated_instances"] == [second["name"], first["name"]]
+
+
 def test_without_waiting_one_instance_is_replaced_in_a_run(fleet: FakeGPUStack) -> None:
     call("model", fleet, **DECLARED, replicas=2)
     fleet.advance(60)
@@ -315,6 +324,45 @@ def test_stopped_model_is_ready_without_instances(fleet: FakeGPUStack) -> None:
     assert call("model", fleet, **DECLARED, replicas=0)["changed"] is False
 
 
+# Faults
+
+
+@pytest.mark.parametrize("fault", ["cut", "lost", 500])
+def test_run_after_a_create_that_broke_off_ends_in_the_declared_state(fleet: FakeGPUStack, fault: Any) -> None:
+    fleet.faults = [None, None, None, None, None, fault]
+    assert call("model", fleet, **DECLARED)["failed"] is True
+    assert fleet.writes() == [("POST", "/v2/models")]
+    answer = call("model", fleet, **DECLARED)
+    assert (answer.get("msg"), answer["changed"]) == (None, fault != "lost")
+    assert [model["name"] for model in fleet.models.values()] == ["qwen"]
+    assert [row["state"] for row in fleet.instances_of("qwen")] == ["running"]
+
+
+@pytest.mark.parametrize("fault", ["cut", "lost", 500])
+def test_run_after_an_update_that_broke_off_ends_in_the_declared_state(fleet: FakeGPUStack, fault: Any) -> None:
+    call("model", fleet, **DECLARED)
+    fleet.advance(60)
+    fleet.faults = [None, None, None, None, fault]
+    assert call("model", fleet, **LONGER)["failed"] is True
+    assert fleet.writes() == [("PUT", "/v2/models/3")]
+    answer = call("model", fleet, **LONGER)
+    assert (answer["changed"], len(answer["recreated_instances"])) == (True, 1)
+    assert stored(fleet)["backend_parameters"] == LONGER["backend_parameters"]
+    assert call("model", fleet, **LONGER)["changed"] is False
+
+
+def test_restart_of_the_server_while_waiting_is_survived(fleet: FakeGPUStack) -> None:
+    fleet.faults = [None] * 7 + [503] * 8
+    answer = call("model", fleet, **DECLARED)
+    assert (answer.get("msg"), answer["changed"]) == (None, True)
+
+
+def test_server_that_stays_away_is_told(fleet: FakeGPUStack) -> None:
+    fleet.faults = [None] * 7 + [503] * 1000
+    answer = call("model", fleet, **DECLARED)
+    assert (answer["error"], answer["status"]) == ("ServerError", 503)
+
+
 # Waits that fail
 
 
@@ -325,9 +373,10 @@ def test_crashing_engine_ends_the_wait_with_its_message_and_log(fleet: FakeGPUSt
     )
     answer = call("model", fleet, **{**DECLARED, "env": {"HF_TOKEN": "hf_abcdefgh"}}, log_lines=2)
     assert answer["failed"] is True
-    assert "stopped and was restarted (Inference server exited or unhealthy.)" in answer["msg"]
-    assert "after 1 restart" in answer["msg"]
+    assert "stopped and was restarted (Inference server exited or unhealthy)" in answer["msg"]
+    assert "after 1 restart" in answer["progress"]
     assert answer["log"] == ["line 99", "CUDA out of memory, token ********"]
+    assert answer["msg"].endswith(" Its log (see `log`) ends with: CUDA out of memory, token ********")
     assert answer["changed"] is True
 
 
@@ -344,7 +393,7 @@ def test_model_without_a_place_fails_with_the_schedulers_reason(fleet: FakeGPUSt
     fleet.life = lambda row: FINDS_NO_PLACE
     answer = call("model", fleet, **DECLARED)
     assert "finds no place" in answer["msg"]
-    assert "The model needs 4 GPUs, there are 2." in answer["msg"]
+    assert "The model needs 4 GPUs, there are 2. Let the model need less" in answer["msg"]
     assert fleet.now.minute == 34  # one more look of the scheduler was granted
 
 
@@ -352,7 +401,7 @@ def test_slow_model_fails_when_the_time_is_over(fleet: FakeGPUStack) -> None:
     fleet.life = lambda row: [{"state": "downloading", "download_progress": 7.4, **ON_WORKER}]
     answer = call("model", fleet, **DECLARED, wait_timeout=30)
     assert "downloading 7 % on gpu-worker-a" in answer["msg"]
-    assert "after 30 seconds not all replicas run" in answer["msg"]
+    assert "After 30 seconds not all replicas run" in answer["msg"]
 
 
 # Clusters
@@ -415,6 +464,7 @@ def test_model_of_another_cluster_is_not_moved(fleet: FakeGPUStack) -> None:
         ({"image_name": "x"}, "image_name count only with backend 'Custom'"),
         ({"huggingface_repo_id": "Qwen/Q"}, "parameters are mutually exclusive: huggingface_repo_id|"),
         ({"local_path": None, "huggingface_filename": "x"}, "missing parameter(s) required by 'huggingface_filename'"),
+        ({"gpu_selector": {"gpus_per_replica": 1}}, "missing parameter(s) required by 'gpus_per_replica': gpu_ids"),
         ({"local_path": None}, "nothing says where its weights are. Set one of huggingface_repo_id,"),
         ({"backend_parameters": ["--port=1"]}, "Setting the port using --port is not supported"),
     ],

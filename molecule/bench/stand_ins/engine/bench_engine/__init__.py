@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stand-in for vLLM and Ray: what an operator sees of them, on cards that are not there.
 
-``vllm serve`` takes vLLM's flags, refuses what vLLM refuses in vLLM's words, prints its start-up lines with figures from the
-model's config.json and the cards' profile, and serves its HTTP API at a believable pace; the answers' text means nothing.
-``ray start`` forms the cluster it waits for. The memory model here is deliberately not the planner's: they check each other.
+``vllm serve`` takes vLLM's flags, refuses what vLLM refuses in vLLM's words, prints its start-up lines with figures
+from the model's config.json and the cards' profile, and serves its HTTP API at a believable pace; the answers' text
+means nothing. ``ray start`` forms the cluster it waits for. The memory model here is deliberately not the planner's:
+they check each other.
 
 Environment of the stand-in: BENCH_START_SECONDS (5), BENCH_TOKENS_PER_SECOND of one request alone (30),
 BENCH_PREFILL_TOKENS_PER_SECOND (4000), BENCH_ANSWER_TOKENS until an answer ends by itself (64),

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cards a process may use: what the container runtime handed in, narrowed by CUDA_VISIBLE_DEVICES.
 
-Who uses memory of a card says so in a file under STATE, which every container of a host shares. The file is locked as long as
-the process lives, so nothing has to be cleaned up after a kill; nvidia-smi adds the locked ones up.
+Who uses memory of a card says so in a file under STATE, which every container of a host shares. The file is locked as
+long as the process lives, so nothing has to be cleaned up after a kill; nvidia-smi adds the locked ones up.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def visible(profile: dict[str, Any] | None, environment: Mapping[str, str]) -> l
     gpus: list[dict[str, Any]] = profile["gpus"] if profile else []
     for variable in ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"):
         chosen = environment.get(variable)
-        if chosen in (None, "", "all"):
+        if chosen in (None, "all"):
             continue
         by_name = {str(gpu["index"]): gpu for gpu in gpus} | {gpu["uuid"]: gpu for gpu in gpus}
         return [by_name[item] for item in chosen.split(",") if item in by_name]

@@ -3,15 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The cluster that ``ray start`` forms: one head, nodes that join it and bring their cards, an engine that uses them.
 
-Messages are lines of JSON over TCP on Ray's own port. A node is a member as long as its connection lasts; the engine hears of every
-change, and the nodes hear from the engine how much memory it takes on their cards.
+Messages are lines of JSON over TCP on Ray's own port. A node is a member as long as its connection lasts; the engine
+hears of every change, and the nodes hear from the engine how much memory it takes on their cards.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,10 @@ def send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
 
 
 class Head:
-    """The head's side: who is a member, who listens."""
+    """The head's side: who is a member, who listens; ``on_claim`` hears how much memory an engine takes of a card."""
 
-    def __init__(self, own: dict[str, Any]) -> None:
+    def __init__(self, own: dict[str, Any], on_claim: Callable[[int], None]) -> None:
+        self._on_claim = on_claim
         self.nodes: dict[asyncio.StreamWriter | None, dict[str, Any]] = {None: own}
         self._engines: set[asyncio.StreamWriter] = set()
 
@@ -50,7 +51,7 @@ class Head:
                     self._engines.add(writer)
                     self._tell_engines()
                 elif "claim_mib" in message:
-                    self.on_claim(message["claim_mib"])
+                    self._on_claim(message["claim_mib"])
                     for node in self.nodes:
                         if node is not None:
                             send(node, message)
@@ -61,9 +62,6 @@ class Head:
             if self.nodes.pop(writer, None) is not None:
                 self._tell_engines()
             writer.close()
-
-    def on_claim(self, used_mib: int) -> None:
-        """Called when an engine takes memory; the head's own cards are its business."""
 
     def _tell_engines(self) -> None:
         for engine in self._engines:

@@ -9,7 +9,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import VLLM_VERSION
@@ -51,7 +51,7 @@ def _json(text: str) -> Any:
         raise argparse.ArgumentTypeError(f"Value {text} cannot be converted to {json.loads}.") from error
 
 
-TYPES = {"int": int, "float": float, "size": size, "json": _json, "str": str}
+TYPES: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "size": size, "json": _json, "str": str}
 
 
 def _add(parser: argparse.ArgumentParser, flag: Any) -> None:
@@ -67,7 +67,9 @@ def _add(parser: argparse.ArgumentParser, flag: Any) -> None:
 
 def build_parser() -> argparse.ArgumentParser:
     """``vllm`` with its one command that matters here."""
-    parser = argparse.ArgumentParser(prog="vllm", usage="vllm [-h] [-v] {chat,complete,serve,bench,collect-env,run-batch} ...")
+    parser = argparse.ArgumentParser(
+        prog="vllm", usage="vllm [-h] [-v] {chat,complete,serve,bench,collect-env,run-batch} ..."
+    )
     parser.add_argument("-v", "--version", action="version", version=VLLM_VERSION)
     commands = parser.add_subparsers(dest="command", required=True)
     serve = commands.add_parser("serve", prog="vllm serve", usage="vllm serve [model_tag] [options]")
@@ -109,7 +111,8 @@ def normalise(arguments: Sequence[str]) -> list[str]:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of one ``vllm serve``, defaults filled in; ``given`` holds what the user wrote. Exits with code 2 like argparse."""
+    """The options of one ``vllm serve``, defaults filled in; ``given`` holds what the user wrote. Exits with code 2
+    like argparse."""
     options = build_parser().parse_args(normalise(arguments))
     if options.model_tag is None and options.model is None:
         options.model_tag = "Qwen/Qwen3-0.6B"

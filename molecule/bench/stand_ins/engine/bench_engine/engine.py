@@ -18,7 +18,8 @@ FINAL = -1
 
 @dataclass
 class Request:
-    """A sequence with its times; ``tokens`` delivers the number of each new token, FINAL when the engine dropped the request."""
+    """A sequence with its times; ``tokens`` delivers the number of each new token, FINAL when the engine dropped the
+    request."""
 
     sequence: Sequence
     ends_by_itself: bool
@@ -77,8 +78,8 @@ class Engine:
             self.metrics.count("num_preemptions", self.scheduler.preemptions - preemptions)
             now = time.monotonic()
             for sequence in self.scheduler.running:
-                request = self._requests[id(sequence)]
-                request.started = request.started or now
+                running = self._requests[id(sequence)]
+                running.started = running.started or now
             due += step.seconds
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             for sequence in step.advanced:

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The end of an engine that runs pipeline stages over Ray on Volta, as the reference report saw it.
 
-The first error is the one that counts: the channel between the stages times out. What follows is Ray 2.54 tearing the compiled graph
-down, with an AttributeError that fills the log and explains nothing.
+The first error is the one that counts: the channel between the stages times out. What follows is Ray 2.54 tearing the
+compiled graph down, with an AttributeError that fills the log and explains nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,13 @@ ATTRIBUTE = (
     "Did you mean: '_accelerator_group_id'?"
 )
 UNAVAILABLE = (
-    "ray.exceptions.ActorUnavailableError: The actor is temporarily unavailable: RpcError: RPC error: Socket closed rpc_code: 14."
+    "ray.exceptions.ActorUnavailableError: The actor is temporarily unavailable: RpcError: RPC error: "
+    "Socket closed rpc_code: 14."
 )
-LOST = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task. The node of the actor was marked dead."
+LOST = (
+    "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task. "
+    "The node of the actor was marked dead."
+)
 
 
 def channel_breaks(ranks: int) -> None:
@@ -33,7 +37,9 @@ def channel_breaks(ranks: int) -> None:
     log.error(core, "core.py:1100", '  File "vllm/v1/executor/ray_executor.py", line 470, in execute_model')
     log.error(core, "core.py:1100", TIMEOUT)
     for rank in range(ranks):
-        log.error(log.WORKER, "torch_tensor_accelerator_channel.py:643", f"(rank {rank}) Traceback (most recent call last):")
+        log.error(
+            log.WORKER, "torch_tensor_accelerator_channel.py:643", f"(rank {rank}) Traceback (most recent call last):"
+        )
         log.error(log.WORKER, "torch_tensor_accelerator_channel.py:643", ATTRIBUTE)
     log.error(core, "core.py:1109", UNAVAILABLE)
     _engine_dead()
@@ -50,5 +56,6 @@ def _engine_dead() -> None:
     log.error(
         log.API_SERVER,
         "async_llm.py:708",
-        "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause.",
+        "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the "
+        "root cause.",
     )

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """How much of a card weights, working memory and KV cache take, as vLLM would measure it.
 
-Weights are added up tensor by tensor with the rounding of PyTorch's allocator; working memory is the larger of the sampler's and the
-forward pass's peak. What a process holds outside PyTorch is a constant that makes the reference report come out exactly.
+Weights are added up tensor by tensor with the rounding of PyTorch's allocator; working memory is the larger of the
+sampler's and the forward pass's peak. What a process holds outside PyTorch is a constant that makes the reference
+report come out exactly.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class Card:
 
 @dataclass(frozen=True)
 class Measured:
-    """vLLM's start-up figures: the largest weights of a rank, the smallest KV cache of a rank, blocks of the whole engine."""
+    """vLLM's start-up figures: the largest weights of a rank, the smallest KV cache of a rank, blocks of the whole
+    engine."""
 
     weights_bytes: int
     kv_cache_bytes: int

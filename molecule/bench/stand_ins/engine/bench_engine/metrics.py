@@ -8,7 +8,30 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 
-SECONDS_FIRST = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560)
+SECONDS_FIRST = (
+    0.001,
+    0.005,
+    0.01,
+    0.02,
+    0.04,
+    0.06,
+    0.08,
+    0.1,
+    0.25,
+    0.5,
+    0.75,
+    1,
+    2.5,
+    5,
+    7.5,
+    10,
+    20,
+    40,
+    80,
+    160,
+    640,
+    2560,
+)
 SECONDS_TOKEN = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80)
 SECONDS_REQUEST = (0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680)
 TOKENS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000)
@@ -54,7 +77,10 @@ class Metrics:
         for name, value in gauges.items():
             lines += [f"# TYPE vllm:{name} gauge", f"vllm:{name}{{{self._labels}}} {float(value)}"]
         for name in COUNTERS:
-            lines += [f"# TYPE vllm:{name}_total counter", f"vllm:{name}_total{{{self._labels}}} {float(self._counts[name])}"]
+            lines += [
+                f"# TYPE vllm:{name}_total counter",
+                f"vllm:{name}_total{{{self._labels}}} {float(self._counts[name])}",
+            ]
         lines.append("# TYPE vllm:request_success_total counter")
         for reason, number in self._finished.items():
             lines.append(f'vllm:request_success_total{{{self._labels},finished_reason="{reason}"}} {float(number)}')

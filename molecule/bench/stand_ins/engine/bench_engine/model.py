@@ -13,7 +13,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Model:
-    """The numbers of config.json that memory and limits depend on. ``config`` is the whole file with overrides applied."""
+    """The numbers of config.json that memory and limits depend on. ``config`` is the whole file with overrides
+    applied."""
 
     config: dict[str, Any]
     layers: int
@@ -34,7 +35,7 @@ class Model:
 
     @property
     def architecture(self) -> str:
-        return (self.config.get("architectures") or ["unknown"])[0]
+        return str((self.config.get("architectures") or ["unknown"])[0])
 
 
 def load(directory: Path, overrides: dict[str, Any] | None = None) -> Model:

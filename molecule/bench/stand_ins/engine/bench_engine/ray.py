@@ -16,10 +16,12 @@ from . import RAY_VERSION, cards
 from .cluster import CURRENT_CLUSTER, Head, receive, send
 
 CONNECT_SECONDS = 120
+WORKER_NAME = "ray::RayWorkerWrapper"
 #: Flags that GPUStack gives and that mean nothing without a real Ray.
 IGNORED = (
     "node-manager-port object-manager-port runtime-env-agent-port dashboard-agent-grpc-port dashboard-agent-listen-port"
-    " metrics-export-port min-worker-port max-worker-port dashboard-host dashboard-port dashboard-grpc-port num-cpus num-gpus"
+    " metrics-export-port min-worker-port max-worker-port dashboard-host dashboard-port dashboard-grpc-port num-cpus "
+    "num-gpus"
     " object-store-memory ray-client-server-port temp-dir"
 )
 
@@ -69,12 +71,14 @@ async def _start(options: argparse.Namespace) -> int:
 async def _head(options: argparse.Namespace) -> int:
     node = _own_node(options)
     held: list[cards.Claim] = []
-    head = Head(node)
-    head.on_claim = lambda used_mib: held.append(cards.Claim(node["gpus"], used_mib, "ray::RayWorkerWrapper"))
+    head = Head(node, lambda used_mib: held.append(cards.Claim(node["gpus"], used_mib, WORKER_NAME)))
     server = await head.serve("0.0.0.0", options.port)
     CURRENT_CLUSTER.parent.mkdir(parents=True, exist_ok=True)
     CURRENT_CLUSTER.write_text(f"{options.node_ip_address}:{options.port}", encoding="utf-8")
-    print(f"Local node IP: {options.node_ip_address}\n\n--------------------\nRay runtime started.\n--------------------", flush=True)
+    print(
+        f"Local node IP: {options.node_ip_address}\n\n--------------------\nRay runtime started.\n--------------------",
+        flush=True,
+    )
     await server.serve_forever()
     return 0
 
@@ -92,11 +96,14 @@ async def _follow(options: argparse.Namespace) -> int:
         return 1
     node = _own_node(options)
     send(writer, {"join": node})
-    print(f"Local node IP: {options.node_ip_address}\n\n--------------------\nRay runtime started.\n--------------------", flush=True)
+    print(
+        f"Local node IP: {options.node_ip_address}\n\n--------------------\nRay runtime started.\n--------------------",
+        flush=True,
+    )
     held = []
     try:
         async for message in receive(reader):
-            held.append(cards.Claim(node["gpus"], message["claim_mib"], "ray::RayWorkerWrapper"))
+            held.append(cards.Claim(node["gpus"], message["claim_mib"], WORKER_NAME))
     except ConnectionError:
         pass
     print("Some Ray subprocesses exited unexpectedly:\n  raylet [exit code=1]\n", file=sys.stderr)

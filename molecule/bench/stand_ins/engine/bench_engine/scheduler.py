@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Continuous batching: who runs, who waits, how long a step takes. No clock and no I/O in here.
 
-One step gives every running request that is past its prompt one token, and works through waiting prompts with what is left of
-max_num_batched_tokens. A decode step grows by a sixteenth with every further request, so many requests together get more tokens per
-second than one, and each of them fewer. A request that finds no free KV block sends the youngest one back to the queue, as vLLM does.
+One step gives every running request that is past its prompt one token, and works through waiting prompts with what is
+left of max_num_batched_tokens. A decode step grows by a sixteenth with every further request, so many requests together
+get more tokens per second than one, and each of them fewer. A request that finds no free KV block sends the youngest
+one back to the queue, as vLLM does.
 """
 
 from __future__ import annotations
@@ -131,7 +132,8 @@ class Scheduler:
         return self._reserve(sequence, chunk)
 
     def _reserve(self, sequence: Sequence, tokens: int) -> bool:
-        """Takes KV blocks for more tokens, from the youngest request when there are none; False when that was this one."""
+        """Takes KV blocks for more tokens, from the youngest request when there are none; False when that was this
+        one."""
         while not self._free_for(sequence, tokens):
             victim = self.running.pop()
             victim.computed = 0

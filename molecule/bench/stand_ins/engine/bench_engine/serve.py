@@ -10,6 +10,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Callable
 
 from aiohttp import web
 
@@ -53,7 +54,11 @@ async def _serve(options: argparse.Namespace) -> int:
     runner = web.AppRunner(Api(engine, _served(options, launched)).application(), access_log=None)
     await runner.setup()
     await web.TCPSite(runner, options.host, options.port, shutdown_timeout=1.0).start()
-    log.info(log.API_SERVER, "launcher.py:46", f"Starting vLLM API server 0 on http://{options.host or '0.0.0.0'}:{options.port}")
+    log.info(
+        log.API_SERVER,
+        "launcher.py:46",
+        f"Starting vLLM API server 0 on http://{options.host or '0.0.0.0'}:{options.port}",
+    )
     print(f"({log.API_SERVER} pid={os.getpid()}) INFO:     Application startup complete.", file=sys.stderr, flush=True)
     await stopping
     print(f"({log.API_SERVER} pid={os.getpid()}) INFO:     Shutting down", file=sys.stderr, flush=True)
@@ -74,16 +79,14 @@ def _refuse(refusal: Refusal) -> int:
 def _engine(options: argparse.Namespace, launched: Launch) -> Engine:
     pace = Pace(_number("BENCH_TOKENS_PER_SECOND", 30), _number("BENCH_PREFILL_TOKENS_PER_SECOND", 4000))
     layout, measured = launched.layout, launched.measured
-    scheduler = Scheduler(
-        measured.blocks, layout.block_size, layout.max_num_seqs, layout.max_num_batched_tokens, pace
-    )
+    scheduler = Scheduler(measured.blocks, layout.block_size, layout.max_num_seqs, layout.max_num_batched_tokens, pace)
     engine = Engine(scheduler, Metrics(_names(options)[0]))
     if launched.breaks_between_stages:
         engine.on_answer = _break_after(layout.tensor_parallel * layout.pipeline_parallel)
     return engine
 
 
-def _break_after(ranks: int):
+def _break_after(ranks: int) -> Callable[[int], None]:
     """The channel between pipeline stages fails a little after so many requests began to answer."""
     requests = int(_number("BENCH_PP_CRASH_AFTER_REQUESTS", 1))
     seconds = _number("BENCH_PP_CRASH_SECONDS", 1)

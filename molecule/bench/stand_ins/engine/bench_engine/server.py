@@ -39,7 +39,9 @@ class Served:
 class BadRequest(Exception):
     """The client's fault; becomes vLLM's error document."""
 
-    def __init__(self, message: str, status: int = 400, kind: str = "BadRequestError", parameter: str | None = None) -> None:
+    def __init__(
+        self, message: str, status: int = 400, kind: str = "BadRequestError", parameter: str | None = None
+    ) -> None:
         super().__init__(message)
         self.document = {"error": {"message": message, "type": kind, "param": parameter, "code": status}}
         self.status = status
@@ -145,13 +147,15 @@ class Api:
         longest = self._served.max_model_len
         if prompt >= longest:
             raise BadRequest(
-                f"This model's maximum context length is {longest} tokens. However, your request has {prompt} input tokens. "
+                f"This model's maximum context length is {longest} tokens. However, your request has {prompt} input "
+                "tokens. "
                 "Please reduce the length of the input messages.",
                 parameter="input_tokens",
             )
         if limit is not None and prompt + limit > longest:
             raise BadRequest(
-                f"'max_tokens' or 'max_completion_tokens' is too large: {limit}. This model's maximum context length is {longest} "
+                f"'max_tokens' or 'max_completion_tokens' is too large: {limit}. This model's maximum context length "
+                f"is {longest} "
                 f"tokens and your request has {prompt} input tokens ({limit} > {longest} - {prompt}).",
                 parameter="max_tokens",
             )
@@ -190,7 +194,11 @@ class Format:
 
     def chunk(self, choices: list[dict[str, Any]], usage: dict[str, int] | None = None) -> dict[str, Any]:
         """One streamed document."""
-        document = {**self._common, "object": f"{self.kind}.chunk" if self.prefix == "chatcmpl" else self.kind, "choices": choices}
+        document = {
+            **self._common,
+            "object": f"{self.kind}.chunk" if self.prefix == "chatcmpl" else self.kind,
+            "choices": choices,
+        }
         return {**document, "usage": usage} if usage else document
 
     def document(self, choice: dict[str, Any], usage: dict[str, int]) -> dict[str, Any]:
@@ -253,7 +261,13 @@ class ChatFormat(Format):
         message: dict[str, Any] = {"role": "assistant", "content": text, "tool_calls": []}
         if self._call:
             message = {"role": "assistant", "content": None, "tool_calls": [self._call]}
-        return {"index": 0, "message": message, "logprobs": None, "finish_reason": self._reason(reason), "stop_reason": None}
+        return {
+            "index": 0,
+            "message": message,
+            "logprobs": None,
+            "finish_reason": self._reason(reason),
+            "stop_reason": None,
+        }
 
     def _reason(self, reason: str) -> str:
         return "tool_calls" if self._call else reason
@@ -269,7 +283,7 @@ def _usage(request: Request) -> dict[str, int]:
 
 
 async def _whole(http: web.Request, request: Request, form: Format) -> web.Response:
-    words = []
+    words: list[str] = []
     while len(words) < request.sequence.max_tokens:
         if await request.tokens.get() == FINAL:
             raise ConnectionError("the engine is shutting down")
@@ -280,7 +294,9 @@ async def _whole(http: web.Request, request: Request, form: Format) -> web.Respo
 
 
 async def _stream(http: web.Request, request: Request, form: Format, *, include_usage: bool) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"})
+    response = web.StreamResponse(
+        headers={"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
+    )
     await response.prepare(http)
 
     async def send(document: dict[str, Any]) -> None:

@@ -68,8 +68,8 @@ class Cluster:
             passed_s = time.monotonic() - started
             if passed_s > CLUSTER_SECONDS or self._listener.done():
                 raise refusals.Refusal(
-                    f"ValueError: Cannot provide a placement group of placement_group_specs={specs} within {CLUSTER_SECONDS} "
-                    "seconds. See `ray status` to make sure the cluster has enough resources."
+                    f"ValueError: Cannot provide a placement group of placement_group_specs={specs} within "
+                    f"{CLUSTER_SECONDS} seconds. See `ray status` to make sure the cluster has enough resources."
                 )
             if passed_s > reported_s:
                 text = f"Waiting for creating a placement group of specs for {reported_s} seconds. specs={specs}."
@@ -108,9 +108,13 @@ class Cluster:
             self._changed.set()
 
 
-async def launch(options: argparse.Namespace, environment: Mapping[str, str]) -> tuple[Launch, Cluster | None, cards.Claim | None]:
+async def launch(
+    options: argparse.Namespace, environment: Mapping[str, str]
+) -> tuple[Launch, Cluster | None, cards.Claim | None]:
     """Goes through vLLM's start; raises Refusal where vLLM would give up."""
-    log.info(log.API_SERVER, "api_server.py:302", f"vLLM API server version {VLLM_VERSION}, serving model {options.model}")
+    log.info(
+        log.API_SERVER, "api_server.py:302", f"vLLM API server version {VLLM_VERSION}, serving model {options.model}"
+    )
     log.info(log.API_SERVER, "utils.py:233", f"non-default args: {options.given}")
     refusals.check_tools(options)
     model = _model(options)
@@ -154,7 +158,8 @@ def _model(options: argparse.Namespace) -> Model:
     except FileNotFoundError:
         raise refusals.Refusal(
             f"OSError: Can't load the configuration of '{options.model}'. If you were trying to load it from "
-            "'https://huggingface.co/models', make sure you don't have a local directory with the same name. Otherwise, make sure "
+            "'https://huggingface.co/models', make sure you don't have a local directory with the same name. "
+            "Otherwise, make sure "
             f"'{options.model}' is the correct path to a directory containing a config.json file",
             log.API_SERVER,
         ) from None
@@ -214,7 +219,9 @@ def _say_what_starts(options: argparse.Namespace, layout: Layout, dtype: str, ca
     if card.compute_capability < (8, 0):
         chosen = "Using TRITON_ATTN attention backend out of potential backends: ['TRITON_ATTN', 'FLEX_ATTENTION']."
     else:
-        chosen = "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER', 'TRITON_ATTN']."
+        chosen = (
+            "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER', 'TRITON_ATTN']."
+        )
     log.info(log.WORKER, "cuda.py:405", chosen)
 
 

@@ -13,9 +13,9 @@ TEMPLATE_TOKENS = 26  # what Qwen2.5's chat template adds around one message, it
 PER_MESSAGE_TOKENS = 5
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[A-Za-z]{1,8}|\d|[^\sA-Za-z\d]")
 ANSWER = (
-    "This answer comes from the simulated engine of the bench: its pace, its limits and its figures follow the cards and the model, "
-    "its words follow nothing."
-).split()
+    "This answer comes from the simulated engine of the bench: its pace, its limits and its figures follow the cards "
+    "and the model, its words follow nothing."
+)
 
 
 def count(text: str) -> int:
@@ -42,6 +42,6 @@ def answer() -> Iterator[str]:
     """The words of an endless answer, one per token."""
     first = True
     while True:
-        for word in ANSWER:
+        for word in ANSWER.split():
             yield word if first else f" {word}"
             first = False

@@ -14,7 +14,7 @@ SAMPLES = {"string": "example", "integer": 1, "number": 1.0, "boolean": True, "a
 
 def chosen(request: dict[str, Any]) -> dict[str, Any] | None:
     """The function that this answer calls; None when it is to be text."""
-    offered = [tool["function"] for tool in request.get("tools") or []]
+    offered: list[dict[str, Any]] = [tool["function"] for tool in request.get("tools") or []]
     choice = request.get("tool_choice", "auto" if offered else "none")
     if not offered or choice == "none" or request["messages"][-1].get("role") == "tool":
         return None

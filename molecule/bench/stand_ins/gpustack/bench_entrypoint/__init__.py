@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Entrypoint of the fleet's GPUStack image: what the official image does around ``gpustack start``.
 
-It stands in for two things. Hardware: the cards that the container runtime handed in, and the host's size, are declared to
-GPUStack in its own configuration. The official image's services: a server without a database of its own gets one beside it.
+It stands in for two things. The tool that GPUStack would download to look at the host: its size is declared in
+GPUStack's own configuration instead. The official image's services: a server without a database of its own gets one
+beside it.
 """

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 import signal
 import subprocess
@@ -27,36 +26,33 @@ class Database:
         self._data = self._base / "data"
         self._port = str(port)
         self._lock: IO[str] | None = None
-        self._process: subprocess.Popen[bytes] | None = None
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    def start(self) -> None:
-        """Makes the cluster if there is none, starts it and waits until it takes connections."""
+    def start(self) -> subprocess.Popen[bytes]:
+        """Makes the cluster if there is none, starts it and waits until it takes connections; returns its process."""
         self._base.mkdir(parents=True, exist_ok=True)
         shutil.chown(self._base, "postgres", "postgres")
         self._lock = (self._base / "lock").open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not self._data.exists():
             self._initialise()
-        # Its process numbers are those of a container that is gone; we hold the lock, so nobody else runs on these files.
+        # Its process numbers are of a container that is gone; we hold the lock, so nobody else is on these files.
         (self._data / "postmaster.pid").unlink(missing_ok=True)
         settings = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "jit=off", "max_connections=200")
         options = [item for setting in settings for item in ("-c", setting)]
         command = [*AS_POSTGRES, str(BINARIES / "postgres"), "-D", str(self._data), "-p", self._port, *options]
-        self._process = subprocess.Popen(command, start_new_session=True)
-        self._await()
+        process = subprocess.Popen(command, start_new_session=True)
+        self._await(process)
         exists = self._client("psql", "-tAc", "SELECT 1 FROM pg_database WHERE datname = 'gpustack'", "postgres")
         if exists.stdout.strip() != "1":
             self._client("createdb", "gpustack").check_returncode()
+        return process
 
-    def stop(self) -> None:
+    @staticmethod
+    def stop(process: subprocess.Popen[bytes]) -> None:
         """Shuts down fast: open transactions are rolled back, nothing needs recovery afterwards."""
-        if self._process is not None and self._process.poll() is None:
-            os.kill(self._process.pid, signal.SIGINT)
-            self._process.wait()
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait()
 
     def _initialise(self) -> None:
         """A half-made cluster never gets the final name."""
@@ -67,10 +63,10 @@ class Database:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         unfinished.rename(self._data)
 
-    def _await(self) -> None:
+    def _await(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + START_SECONDS
         while self._client("pg_isready").returncode != 0:
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            if process.poll() is not None or time.monotonic() > deadline:
                 raise SystemExit("PostgreSQL did not start; see its messages above.")
             time.sleep(0.2)
 

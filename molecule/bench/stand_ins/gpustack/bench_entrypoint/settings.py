@@ -35,7 +35,7 @@ def read(command_line: Sequence[str], environment: Mapping[str, str]) -> Setting
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--config-file", default=environment.get("GPUSTACK_CONFIG_FILE"))
     config_file, rest = parser.parse_known_args(list(command_line))
-    config = {}
+    config: dict[str, Any] = {}
     if config_file.config_file:
         config = yaml.safe_load(Path(config_file.config_file).read_text(encoding="utf-8")) or {}
 

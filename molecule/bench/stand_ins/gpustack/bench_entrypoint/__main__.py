@@ -30,8 +30,7 @@ def main() -> None:
         sys.exit("This image has no gateway: start the server with --gateway-mode disabled.")
     if given.is_worker or given.values["database_url"]:
         os.execvp(command[0], command)
-    database = Database(Path(given.values["data_dir"]), int(given.values["database_port"]))
-    database.start()
+    database = Database(Path(given.values["data_dir"]), int(given.values["database_port"])).start()
     sys.exit(_run_beside(command, database))
 
 
@@ -43,8 +42,8 @@ def _write_config(text: str) -> None:
         target.write(text)
 
 
-def _run_beside(command: list[str], database: Database) -> int:
-    """Runs the server until it or the database ends; returns the server's exit code. As pid 1 it also buries orphans."""
+def _run_beside(command: list[str], database: subprocess.Popen[bytes]) -> int:
+    """Runs the server until it or the database ends; returns its exit code. As pid 1 it also buries orphans."""
     server = subprocess.Popen(command)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _: os.kill(server.pid, received))
@@ -52,8 +51,12 @@ def _run_beside(command: list[str], database: Database) -> int:
         pid, status = os.wait()
         if pid == server.pid:
             server.returncode = os.waitstatus_to_exitcode(status)
-            database.stop()
+            Database.stop(database)
             return server.returncode if server.returncode >= 0 else 128 - server.returncode
         if pid == database.pid:
             print("PostgreSQL ended; stopping the server.", file=sys.stderr)
             os.kill(server.pid, signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()

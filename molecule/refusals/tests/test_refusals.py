@@ -1,0 +1,133 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an operator gets wrong: each time one clear error with the remedy, and nothing changed."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+from demo_fleet import Fleet, on_host, site
+
+HOSTS = ("gpustack-server", "gpu-worker-a", "gpu-worker-b")
+MODEL_DIRECTORY = "/var/lib/models/Qwen2.5-14B-Instruct"
+
+
+def state_of_the_fleet() -> dict[str, Any]:
+    """Everything a run could have changed: containers, configuration files, models and instances."""
+    look = "docker inspect $(docker ps -aq) --format '{{.Name}} {{.Id}} {{.State.StartedAt}}' | sort; "
+    look += "sha256sum /etc/docker/daemon.json /etc/gpustack-*/config.yaml"
+    fleet = Fleet()
+    models = [{key: model[key] for key in ("name", "env", "backend_parameters")} for model in fleet.items("/v2/models")]
+    instances = [(instance["name"], instance["state"]) for instance in fleet.items("/v2/model-instances")]
+    return {"hosts": {host: on_host(host, look) for host in HOSTS}, "models": models, "instances": instances}
+
+
+@pytest.fixture(autouse=True, name="untouched")
+def fixture_untouched() -> Iterator[None]:
+    before = state_of_the_fleet()
+    yield
+    assert state_of_the_fleet() == before
+
+
+def refused(run: subprocess.CompletedProcess[str], *texts: str) -> None:
+    output = re.sub(r"\s+", " ", run.stdout + run.stderr)
+    assert run.returncode != 0, output
+    for text in texts:
+        assert text in output, f"no {text!r} in:\n{run.stdout}\n{run.stderr}"
+    assert "Traceback" not in output
+    assert set(re.findall(r"changed=(\d+)", output)) <= {"0"}, output
+
+
+def declared(**changes: Any) -> str:
+    model = {"name": "qwen2.5-14b-instruct", "source": {"local_path": MODEL_DIRECTORY}, "gpus": 4, **changes}
+    return json.dumps({"gpustack_models_declared": [model]})
+
+
+@contextmanager
+def server_of_release(version: str) -> Iterator[str]:
+    """The address of something that calls itself GPUStack of this release."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps({"version": version, "git_commit": ""}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_wrong_password() -> None:
+    run = site("--extra-vars", "gpustack_server_admin_password=not-the-password")
+    refused(run, "refuses the credentials", "Check them with a log-in to the web page")
+    assert "not-the-password" not in run.stdout + run.stderr
+
+
+def test_unreachable_server() -> None:
+    run = site("--extra-vars", "gpustack_server_url=http://127.0.0.1:9")
+    refused(run, "http://127.0.0.1:9 does not answer", "Correct gpustack_server_url, or start the server.")
+
+
+def test_server_of_an_unknown_release() -> None:
+    with server_of_release("v9.9.9") as url:
+        run = site("--extra-vars", f"gpustack_server_url={url}")
+    refused(run, "runs GPUStack v9.9.9", "a release from 2.1.1 and below", "Upgrade the server, or use a release")
+
+
+def test_model_directory_missing_on_the_second_host() -> None:
+    on_host("gpu-worker-b", f"mv {MODEL_DIRECTORY} {MODEL_DIRECTORY}.away")
+    try:
+        run = site()
+    finally:
+        on_host("gpu-worker-b", f"mv {MODEL_DIRECTORY}.away {MODEL_DIRECTORY}")
+    refused(run, "gpu-worker-b: a model is missing", "it is all right on gpu-worker-a", f"Copy {MODEL_DIRECTORY} from")
+
+
+@pytest.mark.parametrize("spelling", ["--pipeline-parallel-size=2", "-pp 2", "--pipeline_parallel_size=2"])
+def test_pipeline_parallelism_on_volta(spelling: str) -> None:
+    run = site("--extra-vars", declared(backend_parameters=[spelling]))
+    refused(run, "volta-no-pipeline-parallel")
+
+
+def test_override_does_not_bring_pipeline_parallelism_back() -> None:
+    run = site(
+        "--extra-vars",
+        declared(backend_parameters=["--pipeline-parallel-size=2"], override=["volta-no-pipeline-parallel"]),
+    )
+    refused(run, "rule volta-no-pipeline-parallel cannot be lifted")
+
+
+def test_unknown_flag() -> None:
+    run = site("--extra-vars", declared(backend_parameters=["--max-modle-len=4096"]))
+    refused(run, "--max-modle-len", "--max-model-len")
+
+
+def test_typo_in_a_declared_model() -> None:
+    run = site("--extra-vars", declared(contxt=4096))
+    refused(run, "contxt", "context")
+
+
+def test_shared_memory_of_a_host_smaller_than_the_promise() -> None:
+    run = site("--extra-vars", "gpustack_preflight_shared_memory_gib=128")
+    refused(run, "gpu-worker-a, gpu-worker-b", "/dev/shm", "128 GiB")
