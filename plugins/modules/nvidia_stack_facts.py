@@ -130,8 +130,8 @@ ansible_facts:
           description: The uninstaller that NVIDIA's C(.run) installer leaves behind, null for none.
           type: str
           sample: /usr/bin/nvidia-uninstall
-        repository_files:
-          description: Entries and keys of NVIDIA's repositories, each with its content.
+        files:
+          description: Entries and keys of NVIDIA's repositories, and the role's own files, each with its content.
           type: dict
           sample:
             /etc/apt/sources.list.d/cuda-debian12-x86_64.list: deb https://mirror.example.org/cuda/debian12/x86_64 /
@@ -158,6 +158,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack import files
 from ansible_collections.gpuops.gpustack.plugins.module_utils.package_database import list_packages
 from ansible_collections.gpuops.gpustack.plugins.module_utils.pci_ids import VENDOR_ID, identify
 from ansible_collections.gpuops.gpustack.plugins.module_utils.smi.pci import read_host
@@ -206,7 +207,7 @@ def main() -> None:
         "module_stream": module_stream(),
         "gpu_processes": gpu_processes(),
         "driver_installer": next((path for path in INSTALLERS if (ROOT / path[1:]).exists()), None),
-        "repository_files": repository_files(),
+        "files": relevant_files(),
         "persistenced_command": persistenced_command(),
         "initramfs_tool": next((tool for tool in ("update-initramfs", "dracut") if module.get_bin_path(tool)), None),
         "nccl_version": nccl_version(module),
@@ -314,12 +315,13 @@ def is_gpu(path: str) -> bool:
     return re.fullmatch(r"/dev/nvidia(?:\d+|-uvm)", path) is not None
 
 
-def repository_files() -> dict[str, str]:
-    """Package sources that name a repository of NVIDIA's, the collection's own ones wherever they lead, and the keys."""
+def relevant_files() -> dict[str, str]:
+    """Entries that name a repository of NVIDIA's, our own ones wherever they lead, keys, and what else is ours."""
     entries = [file for pattern in ENTRIES for file in ROOT.glob(pattern)]
     keys = [file for pattern in KEYS for file in ROOT.glob(pattern)]
     ours = [file for file in entries if file.stem in OWN_ENTRIES or NVIDIA_REPOSITORY.search(text(file))]
-    return {f"/{file.relative_to(ROOT)}": text(file) for file in sorted([*ours, *keys])}
+    others = [ROOT / path[1:] for path in files.ALL if (ROOT / path[1:]).exists()]
+    return {f"/{file.relative_to(ROOT)}": text(file) for file in sorted([*ours, *keys, *others])}
 
 
 def persistenced_command() -> str:

@@ -151,7 +151,9 @@ keys:
   type: dict
   sample: {nvidia-cuda: "-----BEGIN PGP PUBLIC KEY BLOCK-----"}
 specifications:
-  description: The wanted packages with their exact versions, as the package manager takes them.
+  description:
+    - The wanted packages with their exact versions, as the package manager takes them, and those that are held and have
+      to change with them.
   returned: success
   type: list
   elements: str
@@ -178,7 +180,8 @@ from typing import Any, NoReturn
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.urls import open_url
 
-from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack import openpgp, transaction
+from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack import files, openpgp, transaction
+from ansible_collections.gpuops.gpustack.plugins.module_utils.package_database import list_packages
 
 APT = Path("/etc/apt")
 LISTS = Path("/var/lib/apt/lists")
@@ -220,6 +223,9 @@ def main() -> None:
         simulated = rehearsal.simulate(versions)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
+    # What is held moves only by name, also where it is only a dependency.
+    _installed, held = list_packages(module)
+    exact = {**{name: simulated.install[name] for name in held if name in simulated.install}, **versions}
     foreign = transaction.foreign_drivers(simulated, module.params["driver_version"])
     if foreign:
         refuse(
@@ -231,7 +237,7 @@ def main() -> None:
     module.exit_json(
         changed=False,
         keys=keys,
-        specifications=[f"{name}{rehearsal.separator}{version}" for name, version in versions.items()],
+        specifications=[f"{name}{rehearsal.separator}{version}" for name, version in exact.items()],
         installs=dict(simulated.install),
         removes=list(simulated.remove),
     )
@@ -306,8 +312,8 @@ class Apt:
         self._copy(
             APT / "sources.list.d", "sources", without | {one["path"] for one in self._module.params["repositories"]}
         )
-        self._copy(APT / "preferences.d", "preferences", set())
-        own_preferences = self._stage / "preferences" / "gpustack-nvidia-stack"
+        self._copy(APT / "preferences.d", "preferences", {files.PREFERENCES})
+        own_preferences = self._stage / "preferences" / os.path.basename(files.PREFERENCES)
         own_preferences.write_text(self._module.params["preferences"], encoding="utf-8")
         for one in self._module.params["repositories"]:
             key = self._stage / "keys" / f"{one['name']}.asc"
@@ -335,7 +341,7 @@ class Apt:
     def simulate(self, versions: dict[str, str]) -> transaction.Transaction:
         """What the installation would do."""
         exact = [f"{name}={version}" for name, version in versions.items()]
-        allowed = ["--no-install-recommends", "--allow-change-held-packages", "--allow-downgrades"]
+        allowed = ["--no-install-recommends", "--ignore-hold", "--allow-change-held-packages", "--allow-downgrades"]
         rc, out, err = self._run("apt-get", "--simulate", "--yes", *allowed, "install", *exact)
         if rc != 0:
             refuse(

@@ -64,7 +64,7 @@ def stack_facts(*cards: dict[str, Any], **other: Any) -> dict[str, Any]:
         "held": [],
         "gpu_processes": [],
         "driver_installer": None,
-        "repository_files": {},
+        "files": {},
         "persistenced_command": "",
         "initramfs_tool": "update-initramfs",
         "nccl_version": None,

@@ -111,6 +111,10 @@ def stop_own_engine(state: State, progress: Progress) -> None:
         return
     if not _is_dockerd(PIDFILE):
         return
+    if docker("ps", "--quiet"):
+        state.remember(dockerd_pid=pid)
+        progress.say("dockerd keeps running: it has other containers")
+        return
     progress.say("stopping the dockerd that the bench started")
     os.kill(pid, signal.SIGTERM)
     for _ in range(60):

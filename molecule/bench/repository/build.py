@@ -2,7 +2,7 @@
 # Copyright: (c) 2026, gpuops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Builds signed apt repositories as NVIDIA lays them out, with Debian's own tools and a key that is made for them alone.
+"""Builds signed apt repositories as NVIDIA lays them out, with Debian's tools and a key that is made for them alone.
 
 build.py DIRECTORY NCCL_WHEEL
 

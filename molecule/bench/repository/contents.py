@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is in the package repositories of the bench: the names, versions and dependencies of NVIDIA's, and their traps.
 
-The packages are small stand-ins, except for libnccl2 2.27.5, which holds the real library. {version} is the package's own.
+The packages are small stand-ins, except for libnccl2 2.27.5, which holds the real library. {version} is the package's
+own.
 """
 
 from __future__ import annotations
@@ -96,9 +97,10 @@ def driver_repository(kernel_release: str) -> list[Package]:
         Package("nvidia-open", DRIVER, "nvidia-driver-cuda (= {version}), nvidia-kernel-open-dkms (= {version})"),
         Package("cuda-runtime-12-9", CUDA, "cuda-libraries-12-9 (>= {version}), cuda-drivers (>= 575.57.08)"),
         Package("cuda-12-9", CUDA, "cuda-runtime-12-9 (>= {version}), cuda-toolkit-12-9 (>= {version})"),
-        Package("cuda-cudart-12-9", CUDA),
-        Package("libcublas-12-9", CUDA),
-        Package("cuda-libraries-12-9", CUDA, "cuda-cudart-12-9 (>= {version}), libcublas-12-9 (>= {version})"),
+        # The parts of a CUDA release have versions of their own.
+        Package("cuda-cudart-12-9", ("12.9.79-1", "12.9.90-1")),
+        Package("libcublas-12-9", ("12.9.1.4-1", "12.9.2.10-1")),
+        Package("cuda-libraries-12-9", CUDA, "cuda-cudart-12-9 (>= 12.9.79), libcublas-12-9 (>= 12.9.1.4)"),
         Package("cuda-toolkit-12-9", CUDA, "cuda-libraries-12-9 (>= {version})"),
         Package("libnccl2", ("2.27.5-1+cuda12.9",), files={"/usr/lib/x86_64-linux-gnu/libnccl.so.2": "libnccl.so.2"}),
         Package("libnccl2", ("2.28.3-1+cuda13.0",)),

@@ -1,7 +1,7 @@
 # Copyright: (c) 2026, gpuops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The image that serves the package repositories, built once for its inputs; the real NCCL comes from Python's index."""
+"""The image that serves the package repositories, built once for its inputs; NCCL comes from Python's index."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAME = "packages"
 
 
 def ensure_image(base: str, state: State) -> str:
-    """The image's tag; it is built (about 60 s) where there is none for these inputs. ``base`` is the tag of the base image."""
+    """The image's tag. It is built (about 40 s) where there is none for these inputs, from the base image ``base``."""
     sources = _sources()
     digest = hashlib.sha256(f"{base} {NCCL} {os.uname().release}".encode())
     for target, path in sources.items():

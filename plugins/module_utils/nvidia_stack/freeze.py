@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
+from .files import MANAGED
 from .packages import CONTAINER_TOOLKIT, DEBIAN, UBUNTU, series
 
 DRIVER_PATTERNS = ("*nvidia*", "libcuda1", "libcudadebugger1", "libnvcuvid1", "cuda-drivers*")
@@ -17,9 +18,6 @@ DCGM_PATTERNS = ("datacenter-gpu-manager*",)
 # Every one of them brings a driver of whatever branch is newest.
 DRIVER_BRINGERS = ("cuda", "cuda-[0-9]*", "cuda-runtime-*", "cuda-drivers*", "nvidia-open", "nvidia-open-*")
 DISTRIBUTION_ORIGIN = {DEBIAN: "Debian", UBUNTU: "Ubuntu"}
-
-PREFERENCES = "/etc/apt/preferences.d/gpustack-nvidia-stack"
-BLACKLIST = "/etc/apt/apt.conf.d/52gpustack-nvidia-stack"
 
 
 def held_patterns(cuda_version: str) -> list[str]:
@@ -64,16 +62,12 @@ def unattended_upgrades_blacklist(cuda_version: str) -> str:
         f".*-{series(cuda_version)}$",
     ]
     lines = "".join(f'  "{pattern}";\n' for pattern in patterns)
-    return f"{MANAGED_SLASHES}\nUnattended-Upgrade::Package-Blacklist {{\n{lines}}};\n"
+    return f"// {MANAGED}\nUnattended-Upgrade::Package-Blacklist {{\n{lines}}};\n"
 
 
 def versionlock(names: Iterable[str]) -> list[str]:
     """dnf's command that locks the installed versions of these packages."""
     return ["dnf", "versionlock", "add", *sorted(names)]
-
-
-MANAGED = "# Managed by Ansible (gpuops.gpustack.nvidia_stack)."
-MANAGED_SLASHES = "// Managed by Ansible (gpuops.gpustack.nvidia_stack)."
 
 
 def _record(explanation: str, packages: Iterable[str], pin: str, priority: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import cards, freeze, packages, repositories, versions
+from . import cards, files, freeze, packages, repositories, versions
 from .packages import RHEL, Package
 from .problem import problem
 from .settings import Settings
@@ -39,10 +39,10 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
     * ``rehearse``: whether packages or repositories are going to change
     * ``repositories``: ``[{"name", "url", "key_url", "key_path", "path", "content"}]``
     * ``module_stream``: of dnf's module nvidia-driver; empty elsewhere
-    * ``files``: ``[{"path", "content"}]``, what keeps the packages where they are; ``hold``: patterns of their names
+    * ``pins``: ``[{"path", "content"}]``, what keeps the packages where they are; ``hold``: patterns of their names
+    * ``settings``: ``[{"for", "path", "content"}]``, for kernel or daemons; ``differing``: paths of what is not so yet
     * ``stale_files``, ``stale_packages``: other entries for the same repositories
-    * ``load_module``; ``reboot``: why, or empty; ``persistence_command``: of nvidia-persistenced, empty where its own
-      is right; ``fabric_manager``
+    * ``load_module``; ``reboot``: why, or empty; ``fabric_manager``
 
     Raises ValueError for settings that are none.
     """
@@ -72,13 +72,17 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
         wanted.container_toolkit_repository_url,
     )
     stale_files = _stale_files(facts, sources)
+    pins, settings_files = _pins(family, wanted), _settings_files(facts)
+    own = [*pins, *settings_files, *({"path": one.path, "content": repositories.entry(one)} for one in sources)]
+    differing = [one["path"] for one in own if facts["files"].get(one["path"]) != one["content"]]
+    missing_keys = [one.key_path for one in sources if one.key_path not in facts["files"]]
     return {
         "problems": [],
         "kernel_modules": choice.kernel_modules,
         "reason": choice.reason,
         "packages": [{"name": one.name, "version": one.version} for one in needed],
         "outdated": [one.name for one in outdated],
-        "rehearse": bool(outdated or stale_files) or not _are_in_place(sources, facts["repository_files"]),
+        "rehearse": bool(outdated or stale_files or missing_keys or {one.path for one in sources} & set(differing)),
         "repositories": [
             {
                 "name": source.name,
@@ -91,7 +95,9 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
             for source in sources
         ],
         "module_stream": _module_stream(family, choice.kernel_modules, wanted.branch),
-        "files": _freeze_files(family, wanted),
+        "pins": pins,
+        "settings": settings_files,
+        "differing": differing,
         "hold": freeze.held_patterns(wanted.cuda_version),
         "stale_files": stale_files,
         "stale_packages": [name for name in ("cuda-keyring",) if name in facts["packages"]],
@@ -99,7 +105,6 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
             facts["modules"]["installed"] and not facts["modules"]["loaded"] and not facts["modules"]["nouveau"]
         ),
         "reboot": reboot,
-        "persistence_command": _persistence_command(facts["persistenced_command"]),
         "fabric_manager": facts["nvswitches"] > 0,
     }
 
@@ -123,24 +128,29 @@ def _packages(facts: Mapping[str, Any], wanted: Settings, family: str, kernel_mo
 
 def _stale_files(facts: Mapping[str, Any], sources: list[repositories.Repository]) -> list[str]:
     """Two entries for one repository with different keys make apt refuse both."""
-    own = {path for source in sources for path in (source.path, source.key_path)}
-    return sorted(set(facts["repository_files"]) - own)
-
-
-def _are_in_place(sources: list[repositories.Repository], files: Mapping[str, str]) -> bool:
-    return all(files.get(one.path) == repositories.entry(one) and one.key_path in files for one in sources)
+    own = {*files.ALL, *(path for source in sources for path in (source.path, source.key_path))}
+    return sorted(set(facts["files"]) - own)
 
 
 def _module_stream(family: str, kernel_modules: str, branch: int) -> str:
     return f"{branch}-{'open' if kernel_modules == cards.OPEN else 'dkms'}" if family == RHEL else ""
 
 
-def _freeze_files(family: str, wanted: Settings) -> list[dict[str, str]]:
+def _pins(family: str, wanted: Settings) -> list[dict[str, str]]:
     if family == RHEL:
         return []
     pins = freeze.preferences(family, wanted.driver_version, wanted.nccl_version, wanted.container_toolkit_version)
     blacklist = freeze.unattended_upgrades_blacklist(wanted.cuda_version)
-    return [{"path": freeze.PREFERENCES, "content": pins}, {"path": freeze.BLACKLIST, "content": blacklist}]
+    return [{"path": files.PREFERENCES, "content": pins}, {"path": files.BLACKLIST, "content": blacklist}]
+
+
+def _settings_files(facts: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Packages often switch persistence mode off, and only then something has to be laid over them."""
+    settings = [{"for": "kernel", "path": files.NOUVEAU, "content": files.nouveau()}]
+    if "--no-persistence-mode" in facts["persistenced_command"]:
+        content = files.persistence(facts["persistenced_command"])
+        settings.append({"for": "daemons", "path": files.PERSISTENCE, "content": content})
+    return settings
 
 
 def _reboot(facts: Mapping[str, Any]) -> str:
@@ -156,13 +166,6 @@ def _reboot(facts: Mapping[str, Any]) -> str:
     if all(kinds) and kinds[0] != kinds[1]:
         return f"the loaded module is the {kinds[0]} one, the installed one the {kinds[1]} one"
     return ""
-
-
-def _persistence_command(command: str) -> str:
-    """The packaged command with persistence mode on; packages often switch it off. The packaged user stays."""
-    if "--no-persistence-mode" not in command:
-        return ""
-    return command.replace("--no-persistence-mode", "--persistence-mode")
 
 
 def _platform_problems(facts: Mapping[str, Any], host: str) -> Iterator[dict[str, Any]]:

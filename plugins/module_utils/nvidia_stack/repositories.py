@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .freeze import MANAGED
+from .files import MANAGED
 from .packages import RHEL
 
 # Directory names of NVIDIA's repositories; its ARM servers are called sbsa, where Debian and the toolkit say arm64.
@@ -69,10 +69,10 @@ def entry(repository: Repository, key_path: str | None = None) -> str:
             "gpgcheck=1",
             f"gpgkey=file://{key}",
         ]
-        return "\n".join([MANAGED, *lines, ""])
+        return "\n".join([f"# {MANAGED}", *lines, ""])
     # By-Hash: NVIDIA's delivery network has answered requests by hash with 404 while it was being filled.
     lines = ["Types: deb", f"URIs: {repository.url}/", "Suites: /", f"Signed-By: {key}", "By-Hash: no"]
-    return "\n".join([MANAGED, *lines, ""])
+    return "\n".join([f"# {MANAGED}", *lines, ""])
 
 
 def _deb(name: str, url: str, key_url: str) -> Repository:

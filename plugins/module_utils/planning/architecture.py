@@ -104,11 +104,14 @@ _SIZES_OF_CONTEXT = (
 _UNSCALED_ROPE = frozenset(("", "default", "llama3", "longrope", "su", "mrope"))
 
 
+_LARGEST = 10**9  # no size of a model comes near it
+
+
 def _integer(config: Mapping[str, Any], *keys: str) -> int:
     for key in keys:
         value = config.get(key)
         if value is not None:
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LARGEST:
                 raise PlanError(f"config.{key} is {value!r}, wanted a number: give the model's own config.json")
             return int(value)
     return 0
@@ -203,6 +206,11 @@ def architecture(config: Mapping[str, Any], name: str = "") -> Architecture:
     ]  # fmt: skip
     if missing:
         raise PlanError(f"config lacks {', '.join(missing)}: give the whole config.json of the model")
+    head_dim = _integer(text, "head_dim") or hidden // heads
+    if not head_dim:
+        raise PlanError(
+            f"config.hidden_size is {hidden}, less than its {heads} heads: give the model's own config.json"
+        )
     intermediate = _integer(text, "intermediate_size", "n_inner", "ffn_dim") or 4 * hidden
     rope = text.get("rope_parameters") or text.get("rope_scaling") or {}
     rope = rope if isinstance(rope, Mapping) else {}
@@ -220,7 +228,7 @@ def architecture(config: Mapping[str, Any], name: str = "") -> Architecture:
         intermediate_size=intermediate,
         attention_heads=heads,
         kv_heads=_integer(text, "num_key_value_heads", "n_head_kv", "num_kv_heads") or heads,
-        head_dim=_integer(text, "head_dim") or hidden // heads,
+        head_dim=head_dim,
         vocabulary=vocabulary,
         tied_embeddings=bool(text.get("tie_word_embeddings", config.get("tie_word_embeddings", False))),
         context=_context(text, rope, rope_type),

@@ -91,6 +91,8 @@ def engine_of(situation: Situation) -> Engine:
     )
     dtype_bytes = 4 if wide else 2
     narrow = situation.text("--kv-cache-dtype").startswith(("fp8", "int8"))
+    estimate = situation.environment("VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS")
+    counted = estimate == "1" if estimate else counts_cuda_graphs(situation.version)
     eager = situation.declared("--enforce-eager") is True
     layout = situation.layout
     return Engine(
@@ -100,7 +102,8 @@ def engine_of(situation: Situation) -> Engine:
         block_size=int(situation.declared("--block-size") or 16),
         dtype_bytes=dtype_bytes,
         kv_bytes=1 if narrow else dtype_bytes,
-        cuda_graphs_bytes=int(CUDA_GRAPHS_GIB * GIB) if counts_cuda_graphs(situation.version) and not eager else 0,
+        cuda_graphs_bytes=int(CUDA_GRAPHS_GIB * GIB) if counted and not eager else 0,
+        offloaded_bytes=int(float(situation.declared("--cpu-offload-gb") or 0) * GIB),
         custom_all_reduce=(
             layout.hosts == 1
             and situation.tensor in (2, 4, 6, 8)

@@ -139,10 +139,8 @@ CAUTIONS: tuple[Caution, ...] = (
     ),
     Caution(
         id="extra-memory-not-predicted",
-        when=lambda s: any(
-            flag in s.parameters for flag in ("--enable-lora", "--speculative-config", "--cpu-offload-gb")
-        ),
-        why="LoRA adapters, draft models and offloading change memory in ways that are not predicted",
+        when=lambda s: any(flag in s.parameters for flag in ("--enable-lora", "--speculative-config")),
+        why="LoRA adapters and draft models take memory that is not predicted",
         source="vllm/v1/worker/gpu_model_runner.py",
     ),
     Caution(

@@ -16,6 +16,9 @@ class PlanError(ValueError):
     A model that is described correctly but does not fit is no error: its plan has ``feasible: false``.
     """
 
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`` (did you mean X?)`` for the known word closest to this one, or nothing when none is close."""

@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from .errors import PlanError
@@ -23,16 +24,19 @@ class Card:
     capability: Capability
     memory_total_mib: int
 
-    @property
+    @cached_property
     def cuda_memory_gib(self) -> float:
         """Memory as CUDA reports it."""
         return cuda_memory_gib(self.name, self.memory_total_mib)
 
-    @property
+    @cached_property
     def multiprocessors(self) -> int:
         """Streaming multiprocessors."""
         return multiprocessors(self.name, self.memory_total_mib)
 
+
+Pair = tuple[int, int]
+Link = tuple[int, int, int]
 
 # How close two cards are: NVLink, then one PCIe root, then the socket interconnect, then unknown.
 NVLINK, PCIE, SOCKET, UNKNOWN = 3, 2, 1, 0
@@ -48,8 +52,8 @@ class Slots:
 
     cards: tuple[Card, ...]
     indexes: tuple[int, ...]
-    links: tuple[tuple[int, int, int], ...]
-    no_peer_access: tuple[tuple[int, int], ...]
+    links: tuple[Link, ...]
+    no_peer_access: tuple[Pair, ...]
 
     def without(self, indexes: Iterable[int]) -> Slots:
         """The same host less these cards."""
@@ -68,7 +72,7 @@ class Slots:
 
 
 @lru_cache(maxsize=1024)
-def _closeness(links: tuple[tuple[int, int, int], ...]) -> dict[tuple[int, int], int]:
+def _closeness(links: tuple[Link, ...]) -> dict[Pair, int]:
     return {(first, second): kind for first, second, kind in links}
 
 
@@ -102,46 +106,43 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _device(
-    host: str, device: Mapping[str, Any], known: dict[tuple[str, str, int], Card]
-) -> tuple[int, Card | None, str]:
-    """Index, card (None when unusable) and why not."""
-    index = device.get("index")
-    if isinstance(index, bool) or not isinstance(index, int):
-        raise PlanError(f"fleet.{host} has a device with index {index!r}, wanted a number: gather facts again")
-    name, capability, memory = device.get("name"), device.get("compute_capability"), device.get("memory_total_mib")
-    if not device.get("usable", True):
-        reasons = [_problem(problem) for problem in device.get("problems") or ()]
-        return int(index), None, "; ".join(reasons) or "gpu_facts reports it as not usable"
-    if device.get("mig") == "enabled":
-        return int(index), None, "it is split by MIG, and its instances are no whole cards"
-    if not capability or not memory:
-        return int(index), None, "its compute capability or memory is unknown"
-    key = (str(name), str(capability), int(memory))
-    card = known.get(key)
-    if card is None:
-        parsed = parse_capability(key[1])
-        if parsed is None:
-            return int(index), None, f"its compute capability {key[1]!r} is unknown"
-        card = known[key] = Card(key[0], parsed, key[2])
-    return int(index), card, ""
+def _entries(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (list, tuple)) else ()
+
+
+def _number(value: Any) -> int:
+    """A count as facts have it; 0 for anything else."""
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _problem(problem: Any) -> str:
     return str(problem.get("message") or problem.get("code")) if isinstance(problem, Mapping) else str(problem)
 
 
-def _links(
-    host: str, links: Mapping[str, Any], usable: Iterable[int]
-) -> tuple[tuple[tuple[int, int, int], ...], tuple[tuple[int, int], ...]]:
+def _card(device: Mapping[str, Any]) -> Card | str:
+    """The card, or why it cannot be used."""
+    if not device.get("usable", True):
+        reasons = [_problem(problem) for problem in _entries(device.get("problems"))]
+        return "; ".join(reasons) or "gpu_facts reports it as not usable"
+    if device.get("mig") == "enabled":
+        return "it is split by MIG, and its instances are no whole cards"
+    capability = parse_capability(str(device.get("compute_capability")))
+    memory = _number(device.get("memory_total_mib"))
+    if capability is None or not memory:
+        return "its compute capability or memory is unknown"
+    return Card(str(device.get("name") or "unknown card"), capability, memory)
+
+
+def _links(host: str, links: Any, usable: Iterable[int]) -> tuple[tuple[Link, ...], tuple[Pair, ...]]:
+    """How close each pair of usable cards is, and which pairs lack peer access."""
     indexes = set(usable)
-    kinds: list[tuple[int, int, int]] = []
-    blocked: list[tuple[int, int]] = []
-    for pair, link in links.items():
-        first, _, second = str(pair).partition("-")
-        if not (first.isdigit() and second.isdigit()) or not isinstance(link, Mapping):
+    kinds: list[Link] = []
+    blocked: list[Pair] = []
+    for pair, link in _mapping(links, f"fleet.{host}.links").items():
+        match = re.fullmatch(r"([0-9]+)-([0-9]+)", str(pair))
+        if not match or not isinstance(link, Mapping):
             raise PlanError(f"fleet.{host}.links has {pair!r}, wanted pairs like 0-1: gather facts again")
-        low, high = sorted((int(first), int(second)))
+        low, high = sorted((int(match.group(1)), int(match.group(2))))
         if low not in indexes or high not in indexes:
             continue
         topology = str(link.get("topology") or "")
@@ -152,47 +153,64 @@ def _links(
     return tuple(sorted(kinds)), tuple(sorted(blocked))
 
 
+# What of a device decides whether it can be used and as what.
+_TELLING = ("name", "compute_capability", "memory_total_mib", "usable", "mig", "problems")
+
+
+@dataclass(frozen=True)
+class _Host:
+    slots: Slots
+    left_out: list[LeftOut]
+    used_mib: dict[tuple[str, int], int]
+
+
+def _host(host: str, gpu: Mapping[str, Any], known: dict[tuple[object, ...], Card | str]) -> _Host:
+    """The usable cards of a host, those that are left out, and the memory in use; equal cards are read once."""
+    cards: dict[int, Card] = {}
+    left_out: list[LeftOut] = []
+    used: dict[tuple[str, int], int] = {}
+    devices = gpu.get("devices")
+    if not isinstance(devices, (list, tuple)):
+        raise PlanError(f"fleet.{host} has no list of devices: pass the gpustack_gpu fact of each host")
+    for entry in devices:
+        device = _mapping(entry, f"fleet.{host}.devices")
+        index = device.get("index")
+        if isinstance(index, bool) or not isinstance(index, int):
+            raise PlanError(f"fleet.{host} has a device with index {index!r}, wanted a number: gather facts again")
+        key = tuple(repr(device.get(name)) for name in _TELLING)
+        card = known.get(key) or known.setdefault(key, _card(device))
+        if isinstance(card, str):
+            left_out.append(LeftOut(host, int(index), str(device.get("name") or "unknown card"), card))
+            continue
+        cards[int(index)] = card
+        used[host, int(index)] = _number(device.get("memory_used_mib"))
+    indexes = tuple(sorted(cards))
+    kinds, blocked = _links(host, gpu.get("links") or {}, indexes)
+    return _Host(Slots(tuple(cards[index] for index in indexes), indexes, kinds, blocked), left_out, used)
+
+
 def parse_fleet(facts: Mapping[str, Any]) -> Fleet:
     """``{host: gpustack_gpu}`` as gpu_facts returns it. Raises PlanError when the shape is another one."""
-    known: dict[tuple[str, str, int], Card] = {}
+    known: dict[tuple[object, ...], Card | str] = {}
     alike: dict[Slots, list[str]] = {}
     left_out: list[LeftOut] = []
     drivers: dict[str, str] = {}
     cuda: dict[str, str] = {}
     used: dict[tuple[str, int], int] = {}
     problems: list[str] = []
-    for name, host_facts in sorted(_mapping(facts, "fleet").items()):
-        host = str(name)
-        gpu = _mapping(host_facts, f"fleet.{host}")
-        devices = gpu.get("devices")
-        if not isinstance(devices, (list, tuple)):
-            raise PlanError(f"fleet.{host} has no list of devices: pass the gpustack_gpu fact of each host")
-        problems += [f"{host}: {_problem(problem)}" for problem in gpu.get("problems") or ()]
-        if gpu.get("driver_version"):
-            drivers[host] = str(gpu["driver_version"])
-        if gpu.get("cuda_version"):
-            cuda[host] = str(gpu["cuda_version"])
-        cards: list[tuple[int, Card]] = []
-        for device in devices:
-            index, card, reason = _device(host, _mapping(device, f"fleet.{host}.devices"), known)
-            if card is None:
-                left_out.append(LeftOut(host, index, str(device.get("name") or "unknown card"), reason))
-                continue
-            cards.append((index, card))
-            if device.get("memory_used_mib"):
-                used[host, index] = int(device["memory_used_mib"])
-        if not cards:
-            continue
-        cards.sort(key=lambda entry: entry[0])
-        indexes = tuple(index for index, _ in cards)
-        kinds, blocked = _links(host, gpu.get("links") or {}, indexes)
-        slots = Slots(tuple(card for _, card in cards), indexes, kinds, blocked)
-        alike.setdefault(slots, []).append(host)
-    return Fleet(
-        tuple((slots, tuple(hosts)) for slots, hosts in alike.items()),
-        tuple(sorted(left_out, key=lambda card: (card.host, card.index))),
-        drivers,
-        cuda,
-        used,
-        tuple(problems),
-    )
+    hosts = {str(name): host_facts for name, host_facts in _mapping(facts, "fleet").items()}
+    for host in sorted(hosts):
+        gpu = _mapping(hosts[host], f"fleet.{host}")
+        read = _host(host, gpu, known)
+        left_out += sorted(read.left_out, key=lambda card: card.index)
+        used.update(read.used_mib)
+        problems += [f"{host}: {_problem(problem)}" for problem in _entries(gpu.get("problems"))]
+        driver, version = str(gpu.get("driver_version") or ""), str(gpu.get("cuda_version") or "")
+        if re.match(r"[0-9]+\.", driver):
+            drivers[host] = driver
+        if re.fullmatch(r"[0-9]+\.[0-9]+", version):
+            cuda[host] = version
+        if read.slots.cards:
+            alike.setdefault(read.slots, []).append(host)
+    shared = tuple((slots, tuple(names)) for slots, names in alike.items())
+    return Fleet(shared, tuple(left_out), drivers, cuda, used, tuple(problems))

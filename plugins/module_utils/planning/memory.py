@@ -46,7 +46,8 @@ class Split:
 
 @dataclass(frozen=True)
 class Engine:
-    """What of vLLM's settings changes memory. ``dtype_bytes`` of weights and activations, ``kv_bytes`` of the cache."""
+    """What of vLLM's settings changes memory: ``dtype_bytes`` of weights and activations, ``kv_bytes`` of the cache,
+    ``offloaded_bytes`` of weights that stay in the host's memory."""
 
     sampler: str
     max_num_seqs: int = 256
@@ -55,8 +56,8 @@ class Engine:
     dtype_bytes: int = 2
     kv_bytes: int = 2
     cuda_graphs_bytes: int = 0
+    offloaded_bytes: int = 0
     custom_all_reduce: bool = False
-    extra_kv_layers: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,6 @@ class Prediction:
     kv_bytes: int
     kv_tokens: int | None
     kv_blocks: int
-    max_stage: int
 
 
 # ---------------------------------------------------------------------------------------------------- weights
@@ -293,6 +293,7 @@ def other_bytes(engine: Engine, split: Split, capability: Capability) -> int:
 # ---------------------------------------------------------------------------------------------------- altogether
 
 
+@lru_cache(maxsize=4096)
 def predict(
     shape: Architecture,
     split: Split,
@@ -307,27 +308,23 @@ def predict(
     requested = math.ceil(cuda_memory_gib * GIB * gpu_memory_utilization)
     groups = kv_groups(shape.layers - shape.sliding_layers, shape.sliding_layers)
     page = engine.block_size * kv_bytes_per_token_and_layer(shape, split.tensor, engine.kv_bytes)
-    tightest: tuple[int, int, int, int, int] | None = None
+    tightest: tuple[int, int, int, int] | None = None
     for stage, layers in enumerate(stage_layers(shape.layers, split.pipeline)):
         last = stage == split.pipeline - 1
-        weights = weights_bytes(shape, split, stage, engine.dtype_bytes)
+        weights = max(0, weights_bytes(shape, split, stage, engine.dtype_bytes) - engine.offloaded_bytes)
         peak = forward_peak_bytes(shape, engine, split.tensor)
         if last:
             peak = max(peak, sampler_peak_bytes(shape, engine, multiprocessors))
         overhead = peak + other_bytes(engine, split, capability) + engine.cuda_graphs_bytes
         available = requested - weights - overhead
-        per_group = (
-            layers + (engine.extra_kv_layers if last else 0)
-            if groups.count == 1
-            else -(-groups.layers_per_group // split.pipeline)
-        )
+        per_group = layers if groups.count == 1 else -(-groups.layers_per_group // split.pipeline)
         blocks = max(0, available) // page // per_group
         if tightest is None or (blocks, available) < tightest[:2]:
-            tightest = (blocks, available, weights, overhead, stage)
+            tightest = (blocks, available, weights, overhead)
     assert tightest is not None
-    blocks, available, weights, overhead, stage = tightest
+    blocks, available, weights, overhead = tightest
     tokens = None if shape.hybrid else blocks // groups.count * engine.block_size
-    return Prediction(weights, overhead, max(0, available), tokens, blocks, stage)
+    return Prediction(weights, overhead, max(0, available), tokens, blocks)
 
 
 def concurrency(shape: Architecture, engine: Engine, prediction: Prediction, max_model_len: int) -> float:

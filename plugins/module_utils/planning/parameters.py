@@ -67,6 +67,8 @@ def _tokens(items: Sequence[str]) -> list[str]:
         text = item.strip()
         if "=" in text:
             head, _, tail = (part.strip() for part in text.partition("="))
+            if not head:
+                raise PlanError(f"{_WHERE} has {masked(item)!r}, which belongs to no flag: write --flag=value")
             if re.search(r"\s", head):
                 raise PlanError(
                     f"{_WHERE} has {masked(item)!r}: GPUStack passes an item with '=' as one word, so write one "

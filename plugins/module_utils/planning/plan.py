@@ -32,6 +32,9 @@ from .situation import Situation
 
 Facts = Union[Fleet, Mapping[str, Any]]
 
+# Of a card that several engines share: each has a CUDA context and graphs beside its share.
+MOST_SHARED = 0.92
+
 
 def plan(model: Mapping[str, Any], fleet: Facts) -> Plan:
     """The plan of one declared model on a fleet.
@@ -43,15 +46,23 @@ def plan(model: Mapping[str, Any], fleet: Facts) -> Plan:
 
 
 def plan_models(models: Sequence[Mapping[str, Any]], fleet: Facts) -> list[Plan]:
-    """Plans of several models, in their order: a card goes to one model only."""
+    """Plans of several models, in their order, each on what the earlier ones leave.
+
+    A card is shared only by models whose declared ``gpu_memory_utilization`` adds up to ``MOST_SHARED`` or less.
+    """
     rest = fleet if isinstance(fleet, Fleet) else parse_fleet(fleet)
+    shared: dict[tuple[str, int], float] = {}
     plans = []
     for model in models:
-        result = plan(model, rest)
-        taken = {
-            (host, index) for placed in result["placements"] for host, indexes in placed.items() for index in indexes
-        }
-        rest = without(rest, taken)
+        settings = settle(_checked(parse_intent(model)))
+        share = settings.intent.gpu_memory_utilization or 1.0
+        result = _plan(settings, without(rest, {card for card, used in shared.items() if used + share > MOST_SHARED}))
+        for placed in result["placements"]:
+            for card in ((host, index) for host, indexes in placed.items() for index in indexes):
+                shared[card] = shared.get(card, 0.0) + share
+        full = {card for card, used in shared.items() if used >= MOST_SHARED}
+        rest = without(rest, full)
+        shared = {card: used for card, used in shared.items() if card not in full}
         plans.append(result)
     return plans
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from .hardware import AMPERE, TURING, capability_text, is_volta
 from .intent import NONE, YARN
+from .parallelism import tensor_sizes
 from .rule import Refusal, When
 from .situation import NOT_FLOAT16, Situation
 from .versions import ALL, Versions
@@ -68,6 +69,14 @@ _OTHER_SIZES = (
 _PER_HOST_VARIABLES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "VLLM_HOST_IP", "VLLM_PORT")
 
 
+def _batch_too_small(s: Situation) -> bool:
+    batch = s.declared("--max-num-batched-tokens")
+    if batch is None:
+        return False
+    whole = s.context if s.declared("--enable-chunked-prefill") is False else 0
+    return int(batch) < max(whole, int(s.declared("--max-num-seqs") or 0))
+
+
 def _first_declared(*flags: str) -> Callable[[Situation], str]:
     return lambda s: next((flag for flag in flags if flag in s.parameters), "")
 
@@ -104,15 +113,18 @@ REFUSALS: tuple[Refusal, ...] = (
         liftable=False,
         of_choice=True,
         subject=_first_declared("--pipeline-parallel-size"),
-        remedy=lambda s: f"drop it and use --tensor-parallel-size={s.world // s.data} with --pipeline-parallel-size=1",
+        remedy=lambda s: (
+            f"drop it and use --tensor-parallel-size={tensor_sizes(s.shape, s.world // s.data)[-1]} with "
+            "--pipeline-parallel-size=1"
+        ),
     ),
     Refusal(
         id="bfloat16-needs-ampere",
-        when=lambda s: s.before_ampere and s.text("--dtype") == "bfloat16",
+        when=lambda s: s.before_ampere and "bfloat16" in (s.text("--dtype"), s.text("--kv-cache-dtype")),
         why=lambda s: f"bfloat16 needs compute capability 8.0, {s.cards_text} has {capability_text(s.capability)}",
         source="vllm/platforms/cuda.py, check_if_supports_dtype",
-        subject="--dtype",
-        remedy="write --dtype=float16 or drop it",
+        subject=lambda s: "--dtype" if s.text("--dtype") == "bfloat16" else "--kv-cache-dtype",
+        remedy="drop it: the planner writes what runs",
     ),
     Refusal(
         id="float16-overflows",
@@ -153,7 +165,7 @@ REFUSALS: tuple[Refusal, ...] = (
         when=_is_set("VLLM_ATTENTION_BACKEND"),
         why="this vLLM no longer reads the variable VLLM_ATTENTION_BACKEND",
         source="vllm/engine/arg_utils.py, --attention-backend",
-        versions=Versions(since=(0, 17)),
+        versions=Versions(since=(0, 16)),
         subject="VLLM_ATTENTION_BACKEND",
         remedy="declare --attention-backend in backend_parameters",
     ),
@@ -164,6 +176,16 @@ REFUSALS: tuple[Refusal, ...] = (
         source="vllm/v1/sample/ops/topk_topp_sampler.py",
         subject="VLLM_USE_FLASHINFER_SAMPLER",
         remedy="drop the variable",
+    ),
+    Refusal(
+        id="batch-smaller-than-its-parts",
+        when=_batch_too_small,
+        why=lambda s: (
+            f"a batch of {s.declared('--max-num-batched-tokens')} tokens is smaller than the requests it has to hold"
+        ),
+        source="vllm/config/scheduler.py, verify_max_model_len",
+        subject="--max-num-batched-tokens",
+        remedy="raise it to --max-num-seqs, and to the context when chunked prefill is off",
     ),
     Refusal(
         id="gpustack-sets-it",

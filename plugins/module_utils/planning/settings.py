@@ -94,6 +94,11 @@ def _shape(intent: Intent, parameters: Parameters, label: str) -> Architecture:
         shape = architecture(config, model_name(intent.source) if intent.source else intent.name)
     except PlanError as error:
         raise PlanError(f"{label}: {error}") from error
+    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        raise PlanError(f"{label}: config cannot be read ({error}): give the model's own config.json") from error
+    text_only = parameters.get("--language-model-only")
+    if text_only is not None and text_only.value is True:
+        shape = replace(shape, vision_parameters=0, multimodal=False)
     method = parameters.get("--quantization")
     if method is not None:
         known = config.get("quantization_config")

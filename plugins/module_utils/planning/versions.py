@@ -65,5 +65,5 @@ def default_gpu_memory_utilization(version: Version) -> float:
 
 
 def counts_cuda_graphs(version: Version) -> bool:
-    """Whether CUDA graphs are taken out of the KV cache's memory; before 0.21 they come on top."""
-    return version >= (0, 21)
+    """Whether CUDA graphs are taken out of the KV cache's memory; before 0.20 they come on top (vllm/envs.py)."""
+    return version >= (0, 20)

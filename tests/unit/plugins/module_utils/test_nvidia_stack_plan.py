@@ -111,7 +111,7 @@ def test_repositories_by_architecture(architecture, cuda, toolkit):
 def test_every_file_and_the_stream_of_rocky_9():
     wanted = plan(stack_facts(V100, distribution={"id": "rocky", "version_id": "9.6"}), SETTINGS, "a")
     assert wanted["module_stream"] == "580-dkms"
-    assert wanted["files"] == []
+    assert wanted["pins"] == []
     assert [(one["path"], one["key_path"]) for one in wanted["repositories"]] == [
         ("/etc/yum.repos.d/nvidia-cuda.repo", "/etc/pki/rpm-gpg/RPM-GPG-KEY-nvidia-cuda"),
         (
@@ -130,7 +130,7 @@ def test_every_file_and_the_stream_of_rocky_9():
 
 
 def test_pins_and_blacklist():
-    preferences, blacklist = plan(stack_facts(V100), SETTINGS, "a")["files"]
+    preferences, blacklist = plan(stack_facts(V100), SETTINGS, "a")["pins"]
     assert preferences["path"] == "/etc/apt/preferences.d/gpustack-nvidia-stack"
     records = preferences["content"].split("\n\n")
     assert "Pin: version *\nPin-Priority: -1" in records[0]
@@ -149,7 +149,7 @@ def test_other_entries_for_the_same_repositories_go():
         "/etc/apt/sources.list.d/cuda-debian12-x86_64.list": "deb …",
         "/etc/apt/sources.list.d/nvidia-cuda.sources": "Types: deb",
     }
-    wanted = plan(stack_facts(V100, repository_files=files, packages={"cuda-keyring": "1.1-1"}), SETTINGS, "a")
+    wanted = plan(stack_facts(V100, files=files, packages={"cuda-keyring": "1.1-1"}), SETTINGS, "a")
     assert wanted["stale_files"] == ["/etc/apt/sources.list.d/cuda-debian12-x86_64.list"]
     assert wanted["stale_packages"] == ["cuda-keyring"]
 
@@ -159,10 +159,10 @@ def test_a_rehearsal_wherever_packages_or_repositories_are_going_to_change():
     assert (bare["outdated"], bare["rehearse"]) == ([], True)
     files = {one["path"]: one["content"] for one in bare["repositories"]}
     files.update({one["key_path"]: "a key" for one in bare["repositories"]})
-    assert plan(installed_facts(V100, repository_files=files), SETTINGS, "a")["rehearse"] is False
+    assert plan(installed_facts(V100, files=files), SETTINGS, "a")["rehearse"] is False
     moved = {**SETTINGS, "cuda_repository_url": "https://elsewhere.example.org/cuda"}
-    assert plan(installed_facts(V100, repository_files=files), moved, "a")["rehearse"] is True
-    assert plan(stack_facts(V100, repository_files=files), SETTINGS, "a")["rehearse"] is True
+    assert plan(installed_facts(V100, files=files), moved, "a")["rehearse"] is True
+    assert plan(stack_facts(V100, files=files), SETTINGS, "a")["rehearse"] is True
 
 
 @pytest.mark.parametrize(
@@ -215,13 +215,25 @@ def test_a_reboot_only_where_it_brings_the_installed_module_in(modules, reboot, 
     assert (wanted["reboot"], wanted["load_module"]) == (reboot, load)
 
 
+def settings_of(**facts):
+    return {one["path"]: one["content"] for one in plan(installed_facts(V100, **facts), SETTINGS, "a")["settings"]}
+
+
 def test_persistence_mode_is_switched_on_and_the_packaged_user_kept():
+    drop_in = "/etc/systemd/system/nvidia-persistenced.service.d/gpustack.conf"
     packaged = "/usr/bin/nvidia-persistenced --user nvidia-persistenced --no-persistence-mode --verbose"
-    assert plan(installed_facts(V100, persistenced_command=packaged), SETTINGS, "a")["persistence_command"] == (
-        "/usr/bin/nvidia-persistenced --user nvidia-persistenced --persistence-mode --verbose"
-    )
-    fine = "/usr/bin/nvidia-persistenced --user nvidia-persistenced"
-    assert plan(installed_facts(V100, persistenced_command=fine), SETTINGS, "a")["persistence_command"] == ""
+    assert settings_of(persistenced_command=packaged)[drop_in].splitlines()[2:] == [
+        "ExecStart=",
+        "ExecStart=/usr/bin/nvidia-persistenced --user nvidia-persistenced --persistence-mode --verbose",
+    ]
+    assert drop_in not in settings_of(persistenced_command="/usr/bin/nvidia-persistenced --user nvidia-persistenced")
+
+
+def test_nouveau_is_kept_from_the_cards():
+    path = "/etc/modprobe.d/gpustack-nouveau.conf"
+    assert settings_of()[path].splitlines()[1:] == ["blacklist nouveau", "options nouveau modeset=0"]
+    assert path in plan(installed_facts(V100), SETTINGS, "a")["differing"]
+    assert path not in plan(installed_facts(V100, files={path: settings_of()[path]}), SETTINGS, "a")["differing"]
 
 
 def test_only_what_moved_is_outdated():

@@ -38,9 +38,11 @@ def channel_breaks(ranks: int) -> None:
     log.error(core, "core.py:1100", TIMEOUT)
     for rank in range(ranks):
         log.error(
-            log.WORKER, "torch_tensor_accelerator_channel.py:643", f"(rank {rank}) Traceback (most recent call last):"
+            log.RAY_WORKER,
+            "torch_tensor_accelerator_channel.py:643",
+            f"(rank {rank}) Traceback (most recent call last):",
         )
-        log.error(log.WORKER, "torch_tensor_accelerator_channel.py:643", ATTRIBUTE)
+        log.error(log.RAY_WORKER, "torch_tensor_accelerator_channel.py:643", ATTRIBUTE)
     log.error(core, "core.py:1109", UNAVAILABLE)
     _engine_dead()
 

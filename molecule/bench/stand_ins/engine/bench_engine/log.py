@@ -11,8 +11,9 @@ import time
 
 API_SERVER = "APIServer"
 ENGINE_CORE = "EngineCore_DP0"
-WORKER = "RayWorkerWrapper"
-_FIRST_PID = {API_SERVER: 0, ENGINE_CORE: 214, WORKER: 387}
+WORKER = "Worker_TP0"
+RAY_WORKER = "RayWorkerWrapper"
+_FIRST_PID = {API_SERVER: 0, ENGINE_CORE: 214, WORKER: 387, RAY_WORKER: 387}
 
 
 def line(level: str, process: str, place: str, text: str) -> None:

@@ -136,17 +136,18 @@ async def launch(
         refusals.check_local_cards(world, len(local))
         gpus = local[:world]
     card = min((cards.as_card(gpu) for gpu in gpus), key=lambda item: (item.compute_capability, item.memory_bytes))
+    worker = log.WORKER if cluster is None else log.RAY_WORKER
     dtype, warning = refusals.choose_dtype(model, options.dtype, card)
     if warning:
         log.warning(log.API_SERVER, "model.py:1840", warning)
     layout = _layout(options, card, dtype, length)
     refusals.check_division(model, layout)
     refusals.check_quantization(options.quantization or _method(model), card)
-    _say_what_starts(options, layout, dtype, card)
+    _say_what_starts(options, layout, dtype, card, worker)
     await asyncio.sleep(float(environment.get("BENCH_START_SECONDS", "5")))
     measured = measure(model, layout, card)
     launch_ = _fit(options, model, layout, measured, length, card)
-    _say_memory(launch_, time.monotonic() - started)
+    _say_memory(launch_, time.monotonic() - started, worker)
     claim = _claim(launch_, cluster, gpus)
     return launch_, cluster, claim
 
@@ -209,7 +210,7 @@ def _replace(measured: Measured, **changes: int) -> Measured:
     return Measured(**{**vars(measured), **changes})
 
 
-def _say_what_starts(options: argparse.Namespace, layout: Layout, dtype: str, card: Card) -> None:
+def _say_what_starts(options: argparse.Namespace, layout: Layout, dtype: str, card: Card, worker: str) -> None:
     text = (
         f"Initializing a V1 LLM engine (v{VLLM_VERSION}) with config: model='{options.model}', dtype=torch.{dtype}, "
         f"tensor_parallel_size={layout.tensor_parallel}, pipeline_parallel_size={layout.pipeline_parallel}, "
@@ -222,14 +223,14 @@ def _say_what_starts(options: argparse.Namespace, layout: Layout, dtype: str, ca
         chosen = (
             "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER', 'TRITON_ATTN']."
         )
-    log.info(log.WORKER, "cuda.py:405", chosen)
+    log.info(worker, "cuda.py:405", chosen)
 
 
-def _say_memory(launch_: Launch, seconds: float) -> None:
+def _say_memory(launch_: Launch, seconds: float, worker: str) -> None:
     measured = launch_.measured
     weights = f"Model loading took {measured.weights_bytes / GIB:.2f} GiB memory and {seconds:.6f} seconds"
-    log.info(log.WORKER, "gpu_model_runner.py:4364", weights)
-    log.info(log.WORKER, "gpu_worker.py:456", f"Available KV cache memory: {measured.kv_cache_bytes / GIB:.2f} GiB")
+    log.info(worker, "gpu_model_runner.py:4364", weights)
+    log.info(worker, "gpu_worker.py:456", f"Available KV cache memory: {measured.kv_cache_bytes / GIB:.2f} GiB")
     log.info(log.ENGINE_CORE, "kv_cache_utils.py:1314", f"GPU KV cache size: {measured.tokens:,} tokens")
     length = launch_.max_model_len
     concurrency = measured.blocks / -(-length // measured.block_size)

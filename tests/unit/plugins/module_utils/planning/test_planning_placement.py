@@ -174,6 +174,16 @@ def test_several_models_are_planned_on_what_is_left(v100_pair_fleet: dict[str, A
     assert third["feasible"] is False
 
 
+def test_models_share_a_card_when_their_shares_allow_it(host: Host, model: Model) -> None:
+    small = model("Qwen/Qwen2.5-0.5B-Instruct", context=4096, gpu_memory_utilization=0.3)
+    plans = plan_models(
+        [small, {**small, "name": "second"}, {**small, "name": "third"}, small], {"one": host("a10", "a10")}
+    )
+    assert [result["placement"] for result in plans] == [{"one": [0]}, {"one": [0]}, {"one": [0]}, {"one": [1]}]
+    whole = plan_models([small, model("Qwen/Qwen2.5-7B-Instruct", context=8192)], {"one": host("a10", "a10")})
+    assert [result["placement"] for result in whole] == [{"one": [0]}, {"one": [1]}]
+
+
 def test_a_fleet_without_some_cards_keeps_the_others_alike(v100_pair_fleet: dict[str, Any]) -> None:
     rest = without(parse_fleet(v100_pair_fleet), {("gpu-worker-a", 0)})
     assert [(slots.indexes, hosts) for slots, hosts in rest.alike] == [
@@ -217,13 +227,37 @@ def test_the_users_own_memory_settings_count(v100_pair_fleet: dict[str, Any], mo
     assert tokens("--kv-cache-memory-bytes=4G") == 4 * 2**30 // 98304 // 16 * 16
     assert tokens("--num-gpu-blocks-override=4000") == 64000
     assert tokens("--no-enable-chunked-prefill") < plain
+    assert tokens("--cpu-offload-gb=2") == pytest.approx(plain + 2 * 2**30 / 98304, abs=32)
+
+
+def test_a_text_only_engine_loads_no_image_encoder(host: Host) -> None:
+    vision = {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420}
+    text = {
+        "model_type": "llama", "num_hidden_layers": 16, "hidden_size": 2048, "num_attention_heads": 16,
+        "vocab_size": 32000, "max_position_embeddings": 8192,
+    }  # fmt: skip
+    asked = {"name": "sees", "config": {"text_config": text, "vision_config": vision}}
+    fleet = {"one": host("v100")}
+    seeing = plan(asked, fleet)
+    reading = plan({**asked, "backend_parameters": ["--language-model-only"]}, fleet)
+    assert seeing["predicted"]["weights_gib"] - reading["predicted"]["weights_gib"] == pytest.approx(0.91, abs=0.02)
+    assert "--mm-encoder-attn-backend=TORCH_SDPA" in seeing["backend_parameters"]
+    assert "--mm-encoder-attn-backend=TORCH_SDPA" not in reading["backend_parameters"]
 
 
 def test_the_version_counts_in_the_prediction(host: Host, model: Model) -> None:
     asked = model(SMALL)
-    new = plan(asked, {"one": host("a100")})["predicted"]["kv_cache_tokens"]
-    old = plan({**asked, "vllm_version": "0.16.0"}, {"one": host("a100")})["predicted"]["kv_cache_tokens"]
-    assert new > old
+    fleet = {"one": host("a100")}
+
+    def tokens(version: str, **env: str) -> int:
+        result = plan({**asked, "vllm_version": version, "env": env}, fleet)
+        value = result["predicted"]["kv_cache_tokens"]
+        assert isinstance(value, int)
+        return value
+
+    assert tokens("0.16.0") < tokens("0.17.1"), "the older sampler sorts"
+    assert tokens("0.20.2") < tokens("0.19.1"), "CUDA graphs are counted"
+    assert tokens("0.20.2", VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS="0") == tokens("0.19.1")
 
 
 def test_sizes_that_are_given_are_kept(v100_pair_fleet: dict[str, Any], model: Model) -> None:

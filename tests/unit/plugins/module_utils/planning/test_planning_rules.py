@@ -57,6 +57,10 @@ CASES: dict[str, tuple[list[list[str]], dict[str, Any]]] = {
     "attention-backend-needs-capability": ([["t4"]], {"backend_parameters": ["--attention-backend=flash_attn"]}),
     "attention-backend-variable-is-gone": ([["a100"]], {"env": {"VLLM_ATTENTION_BACKEND": "FLASH_ATTN"}}),
     "flashinfer-sampler-needs-turing": ([["v100"]], {"env": {"VLLM_USE_FLASHINFER_SAMPLER": "1"}}),
+    "batch-smaller-than-its-parts": (
+        [["a100"]],
+        {"context": 8192, "backend_parameters": ["--max-num-batched-tokens=4096", "--no-enable-chunked-prefill"]},
+    ),
     "gpustack-sets-it": ([["a100"]], {"backend_parameters": ["--served-model-name=other"]}),
     "no-config-file": ([["a100"]], {"backend_parameters": ["--config=flags.yaml"]}),
     "per-host-variable-in-model": ([["a100"]], {"env": {"NCCL_SOCKET_IFNAME": "eth0"}}),
