@@ -7,6 +7,7 @@
 bench.py up      builds, starts and waits for what is missing; quick when all is there
 bench.py status  says what runs where
 bench.py reset   gives every host an empty disk again; images and registry stay
+bench.py welcome tells how to look around once site.yml has run
 bench.py down    removes hosts, volumes and network; with --images the images too
 """
 
@@ -16,7 +17,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fleet import lifecycle
+from fleet import lifecycle, welcome
 from fleet.errors import BenchError
 from fleet.profile import load
 from fleet.progress import Progress
@@ -29,7 +30,7 @@ CHECKOUT = HERE.parent.parent
 def main() -> int:
     """Runs one command; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=("up", "status", "reset", "down"))
+    parser.add_argument("command", choices=("up", "status", "welcome", "reset", "down"))
     parser.add_argument("--profile", default="reference", help="a file of molecule/bench/profiles, without .yml")
     parser.add_argument("--images", action="store_true", help="down: remove the images and the registry's store too")
     options = parser.parse_args()
@@ -42,6 +43,8 @@ def main() -> int:
             lifecycle.reset(profile, state, progress)
         elif options.command == "down":
             lifecycle.down(state, progress, with_images=options.images)
+        elif options.command == "welcome":
+            print(welcome.text(profile, state))
         else:
             lifecycle.status(profile, state)
     except BenchError as error:

@@ -55,6 +55,11 @@ class Slots:
     links: tuple[Link, ...]
     no_peer_access: tuple[Pair, ...]
 
+    @cached_property
+    def link_kinds(self) -> frozenset[int]:
+        """How close pairs of its cards are: one value where all pairs are alike."""
+        return frozenset(kind for _, _, kind in self.links)
+
     def without(self, indexes: Iterable[int]) -> Slots:
         """The same host less these cards."""
         gone = set(indexes)

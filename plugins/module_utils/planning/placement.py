@@ -37,12 +37,13 @@ class CardSet:
 
 @dataclass(frozen=True)
 class Pool:
-    """Alike hosts and the disjoint sets of cards that each of them offers."""
+    """Alike hosts, the disjoint sets of cards that each of them offers, and how close its cards are to each other."""
 
     hosts: tuple[str, ...]
     sets: tuple[CardSet, ...]
     mixed_host: bool
     whole_host: bool
+    link_kinds: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,9 @@ def on_one_host(fleet: Fleet, shape: Architecture, wanted: Wanted) -> Iterator[L
                 if len(sets[0].cards) != len(group):
                     continue
                 key = (group, size, sets[0].closeness, sets[0].peers_blocked)
-                pools.setdefault(key, []).append(Pool(hosts, sets, len(kinds) > 1, size == len(slots.cards)))
+                pools.setdefault(key, []).append(
+                    Pool(hosts, sets, len(kinds) > 1, size == len(slots.cards), slots.link_kinds)
+                )
     for (_, size, closeness, blocked), alike in pools.items():
         alike.sort(key=lambda pool: (not pool.whole_host, pool.hosts))
         for split in splits(shape, size, size, wanted):
@@ -253,7 +256,7 @@ def _pools_by_size(fleet: Fleet, wanted: Wanted) -> dict[int, list[Pool]]:
             sizes |= {size for size in range(1, len(slots.cards)) if wanted.gpus % size == 0}
         for size in sizes:
             sets = card_sets(slots, kinds, size)
-            pool = Pool(hosts, sets[:1], len(kinds) > 1, size == len(slots.cards))
+            pool = Pool(hosts, sets[:1], len(kinds) > 1, size == len(slots.cards), slots.link_kinds)
             by_size.setdefault(size, []).append(pool)
     return by_size
 

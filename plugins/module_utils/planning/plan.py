@@ -102,7 +102,7 @@ def _plan(settings: Settings, fleet: Fleet) -> Plan:
         return infeasible(settings, [problem("replicas-fit", message, advice)], warnings)
     warnings += in_use_warnings(best, replicas, usable)
     others = alternatives(settings, usable, best, ranked)
-    return feasible(settings, best, replicas, _automatic(best), warnings, others)
+    return feasible(settings, best, replicas, _automatic(best, fleet), warnings, others)
 
 
 def _assessments(settings: Settings, fleet: Fleet) -> list[Assessment]:
@@ -177,12 +177,17 @@ def _parameters_key(assessment: Assessment) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _automatic(best: Assessment) -> bool:
+def _automatic(best: Assessment, fleet: Fleet) -> bool:
     """Whether GPUStack's own scheduler finds such a placement; without it the cards must be named (gpu_ids).
 
-    Over several workers it takes all GPUs of workers with equally many (vllm_resource_fit_selector.py).
+    It takes any cards with enough memory of one worker, or all cards of workers with equally many
+    (vllm_resource_fit_selector.py): right where all cards are alike and no closer ones are to be preferred.
     """
-    return best.layout.hosts == 1 or (best.layout.whole_hosts and not best.layout.mixed_host)
+    alike = len({card for slots, _ in fleet.alike for card in slots.cards}) == 1
+    if best.layout.hosts > 1:
+        return alike and best.layout.whole_hosts
+    links = {kind for pool in best.layout.pools for kind in pool.link_kinds}
+    return alike and (best.layout.split.world == 1 or best.layout.whole_hosts or len(links) <= 1)
 
 
 def _problems(settings: Settings, fleet: Fleet, assessments: list[Assessment]) -> list[dict[str, Any]]:

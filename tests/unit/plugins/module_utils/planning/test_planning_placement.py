@@ -125,6 +125,17 @@ def test_a_cache_larger_than_the_card_is_not_promised(v100_pair_fleet: dict[str,
     ]
 
 
+def test_cards_are_named_where_gpustack_might_take_others(host: Host, model: Model) -> None:
+    alike = {"a": host("v100", "v100"), "b": host("v100", "v100")}
+    assert plan(model(), alike)["automatic_placement"] is True
+    assert plan(model(SMALL), alike)["automatic_placement"] is True
+    unlike = {"a": host("v100", "v100"), "b": host("t4", "t4")}
+    assert plan(model(), unlike)["automatic_placement"] is False
+    islands = {"one": host(*["v100"] * 4, islands=[[0, 2], [1, 3]])}
+    assert plan(model(), islands)["automatic_placement"] is False
+    assert plan(model(SMALL), islands)["automatic_placement"] is True
+
+
 def test_stages_go_over_the_network_where_they_may(host: Host, model: Model) -> None:
     fleet = {"a": host("a10", "a10"), "b": host("a10", "a10")}
     result = plan(model("Qwen/Qwen2.5-32B-Instruct", context=8192), fleet)
