@@ -30,13 +30,15 @@ from fleet.progress import Progress
 from fleet.state import State
 from repository import image
 
-PROFILE = Path(__file__).with_name("profile.yml")
+PROFILE = Path(__file__).parent / "hardware" / "profile.yml"
 REPOSITORY, REPOSITORY_ADDRESS = "stack-repository", "172.30.0.30"
 LABEL = "gpuops-bench.stack"
 BOOT_SECONDS = 60
 # What the image has of a driver; here the role brings it.
 DRIVER_OF_THE_IMAGE = "rm -f /usr/bin/nvidia-* /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
-# These hosts live for minutes, and NCCL alone has 430 MB.
+# The image has no logind, which shutdown asks. These hosts live for minutes, and NCCL alone has 430 MB.
+REBOOT = r"#!/bin/sh\nexec systemctl --no-block reboot\n"
+SHUTDOWN = f"rm /sbin/shutdown; printf '{REBOOT}' >/sbin/shutdown; chmod 755 /sbin/shutdown"
 UNSAFE_IO = "echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/20bench"
 
 
@@ -57,7 +59,7 @@ def up() -> None:
         create(host, wanted["host"])
     for host in profile.hosts:
         await_boot(host.name)
-        docker("exec", host.name, "sh", "-c", f"{DRIVER_OF_THE_IMAGE}; {UNSAFE_IO}; apt-get update -q")
+        docker("exec", host.name, "sh", "-c", f"{DRIVER_OF_THE_IMAGE}; {SHUTDOWN}; {UNSAFE_IO}; apt-get update -q")
 
 
 def down() -> None:
@@ -71,7 +73,7 @@ def create(host: Host, tag: str) -> None:
     docker(
         *("create", "--name", host.name, "--hostname", host.name, "--label", LABEL, "--restart=always"),
         *("--network", hosts.NETWORK, "--ip", host.address, "--tmpfs", "/run", "--tmpfs", "/run/lock"),
-        *(*hosts.options(confinement()), tag),
+        *("-v", "/var/lib/docker", *hosts.options(confinement()), tag),
     )
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:

@@ -25,6 +25,9 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 
+# Flags of vLLM that count tokens: --long-prefill-token-threshold, --return-tokens-as-token-ids.
+_HARMLESS_NAME = re.compile(r"token[-_](?:threshold|ids)$", re.IGNORECASE)
+
 # Replacing a shorter text wherever it occurs would blot out ordinary output ("1", "on").
 _SHORTEST_REPLACED = 6
 
@@ -33,7 +36,7 @@ _USERINFO = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^/@\s]*@", re.IGNORECA
 
 def is_secret_name(name: str) -> bool:
     """Whether a variable or flag of this name usually holds a secret: `HF_TOKEN`, `--api-key`."""
-    return _SECRET_NAME.search(name) is not None
+    return _SECRET_NAME.search(name) is not None and _HARMLESS_NAME.search(name) is None
 
 
 def mask_mapping(values: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -309,18 +309,15 @@ class Apt:
         for name in ("lists/partial", "sources", "own", "preferences", "cache/archives/partial", "keys"):
             (self._stage / name).mkdir(parents=True)
         self._copy(LISTS, "lists", set())
-        self._copy(
-            APT / "sources.list.d", "sources", without | {one["path"] for one in self._module.params["repositories"]}
-        )
-        self._copy(APT / "preferences.d", "preferences", {files.PREFERENCES})
-        own_preferences = self._stage / "preferences" / os.path.basename(files.PREFERENCES)
-        own_preferences.write_text(self._module.params["preferences"], encoding="utf-8")
+        self._copy(APT / "sources.list.d", "sources", without)
+        self._copy(APT / "preferences.d", "preferences", set())
+        self._write("preferences", files.PREFERENCES, self._module.params["preferences"])
         for one in self._module.params["repositories"]:
             key = self._stage / "keys" / f"{one['name']}.asc"
             key.write_text(keys[one["name"]], encoding="ascii", errors="replace")
             entry = one["content"].replace(one["key_path"], str(key))
             for directory in ("sources", "own"):
-                (self._stage / directory / os.path.basename(one["path"])).write_text(entry, encoding="utf-8")
+                self._write(directory, one["path"], entry)
         bare = not any((self._stage / "lists").glob("*_Packages*"))
         only_own = [] if bare else ["-o", f"Dir::Etc::SourceParts={self._own}", "-o", "Dir::Etc::SourceList=/dev/null"]
         rc, out, err = self._run("apt-get", "update", *only_own)
@@ -358,6 +355,12 @@ class Apt:
         rc, out, err = self._module.run_command([path, *self._options, *arguments], environ_update=environment)
         return rc, out, err
 
+    def _write(self, directory: str, path: str, content: str) -> None:
+        """In place of the link to the host's file of that name, never through it."""
+        target = self._stage / directory / os.path.basename(path)
+        target.unlink(missing_ok=True)
+        target.write_text(content, encoding="utf-8")
+
     def _copy(self, source: Path, target: str, without: set[str]) -> None:
         if source.is_dir():
             for file in source.iterdir():
@@ -379,7 +382,9 @@ class Dnf:
         for one in self._module.params["repositories"]:
             key = self._stage / f"{one['name']}.asc"
             key.write_text(keys[one["name"]], encoding="ascii", errors="replace")
-            entry = one["content"].replace(one["key_path"], str(key)) + "module_hotfixes=1\n"
+            # Under a name of its own, or the entry that is there already would count as well.
+            entry = one["content"].replace(f"[{one['name']}]", f"[{one['name']}-rehearsal]")
+            entry = entry.replace(one["key_path"], str(key)) + "module_hotfixes=1\n"
             (self._stage / os.path.basename(one["path"])).write_text(entry, encoding="utf-8")
 
     def candidates(self) -> dict[str, list[str]]:
@@ -394,7 +399,7 @@ class Dnf:
                 complaints(out + err),
                 "Correct its URL or its key.",
             )
-        return transaction.read_madison(out)
+        return transaction.newest_first(transaction.read_madison(out))
 
     def simulate(self, versions: dict[str, str]) -> transaction.Transaction:
         """dnf cannot simulate a change of module streams; what is known is what was asked for."""

@@ -42,6 +42,23 @@ INSTALLED = {
     "libnvidia-container1": "1.18.2-1",
 }
 
+# A key of 1024 bits made for these tests alone.
+KEY = """\
+-----BEGIN PGP PUBLIC KEY BLOCK-----
+
+mI0Eaw3lxAEEAL9TM2f059KOD22NHNvWn9jQXkk419FUbI4D40aLrT4TBPF2ymJ+
+h28AfAjFFLpsY2XV8tRPYpDZw77wB3HMC9p0gFQmShpRqxbLUL4RVzPzVQf8TejE
+C/uujwP+YhBhHpDNQLPCzH8g86lhj1gDDUpqY365egq1fohDJR94tJrjABEBAAG0
+F3Rlc3QgPHRlc3RAZXhhbXBsZS5vcmc+iM4EEwEKADgWIQQTWjW/uarlGnQda3k/
+3CEQPn2c9AUCaw3lxAIbAwULCQgHAgYVCgkICwIEFgIDAQIeAQIXgAAKCRA/3CEQ
+Pn2c9F4mA/0aVAfyFq71ZQg7MINGAkw/xKZDTz953i2lCFec68RqXc/d7MKv+j+l
+peFhXoCrCPx3+FQNgybrUcF66CpP3Te7b7Fohbw7+HJY7eDMHIG5/HAXVlr84c12
+r7if4Qpc+W5N5Q2NuL0C44afrGP4s6FcMfG1hj8MB7t0JT+Ri0YLPw==
+=jPa6
+-----END PGP PUBLIC KEY BLOCK-----
+"""
+FINGERPRINT = "135A35BFB9AAE51A741D6B793FDC21103E7D9CF4"
+
 
 def stack_facts(*cards: dict[str, Any], **other: Any) -> dict[str, Any]:
     """A bare Debian host with these cards; ``modules`` and ``kernel`` are merged, everything else is replaced."""

@@ -104,7 +104,14 @@ def driver_repository(kernel_release: str) -> list[Package]:
         Package("cuda-toolkit-12-9", CUDA, "cuda-libraries-12-9 (>= {version})"),
         Package("libnccl2", ("2.27.5-1+cuda12.9",), files={"/usr/lib/x86_64-linux-gnu/libnccl.so.2": "libnccl.so.2"}),
         Package("libnccl2", ("2.28.3-1+cuda13.0",)),
-        Package("datacenter-gpu-manager-4-cuda12", ("1:4.4.1-1",)),
+        Package(
+            "datacenter-gpu-manager-4-cuda12",
+            ("1:4.4.1-1",),
+            files={
+                "/usr/bin/nv-hostengine": "daemon",
+                "/lib/systemd/system/nvidia-dcgm.service": "nvidia-dcgm.service",
+            },
+        ),
         Package(
             "cuda-keyring", ("1.1-1",), files={"/etc/apt/sources.list.d/cuda-debian12-x86_64.list": "keyring.list"}
         ),

@@ -57,7 +57,7 @@ def play(*arguments: str, playbook: str = "converge.yml") -> subprocess.Complete
     """The role, with further arguments."""
     environment = {**os.environ, "ANSIBLE_CONFIG": str(PROJECT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
     environment.pop("ANSIBLE_FORCE_COLOR", None)
-    command = ["ansible-playbook", f"{SCENARIO}/{playbook}", "-i", f"{SCENARIO}/inventory.yml", *arguments]
+    command = ["ansible-playbook", f"{SCENARIO}/{playbook}", "-i", f"{SCENARIO}/inventory/hosts.yml", *arguments]
     return subprocess.run(
         command, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
@@ -100,6 +100,7 @@ def test_everything_is_at_the_declared_version_and_held(host: str) -> None:
     assert on(host, "cat /sys/module/nvidia/version").strip() == DRIVER
     assert on(host, NCCL).strip() == "22705"
     assert on(host, "cat /var/log/update-initramfs.log") == "-u -k all\n"
+    assert '"nvidia-"' in on(host, "apt-config dump Unattended-Upgrade::Package-Blacklist")
     assert "--persistence-mode" in on(
         host, "tr '\\0' ' ' </proc/$(pgrep -of nvidia-persistenced)/cmdline; journalctl -u nvidia-persistenced"
     )
@@ -169,6 +170,23 @@ def test_a_changed_variable_lifts_upgrades_reboots_one_by_one_and_freezes_again(
     assert first_up < second_down  # the second went down only when the first had come back
 
 
+def test_a_container_sees_the_gpus_and_still_does_after_systemd_was_reloaded() -> None:
+    # The reload is real; the GPUs in the container are the bench's, so that no device can be lost.
+    on("stack-a", """mkdir -p /etc/docker; echo '{"labels": ["rack=7"]}' >/etc/docker/daemon.json""")
+    bring = (
+        "docker tag $(docker images -q gpuops-bench/base | head -n 1) gpuops-bench/smoke; "
+        "docker save gpuops-bench/smoke | docker exec -i stack-a sh -c 'cat >/var/tmp/image.tar'; "
+        "docker rmi gpuops-bench/smoke"
+    )
+    subprocess.run(["sh", "-ec", bring], check=True, capture_output=True)
+    run = play(playbook="containers.yml")
+    assert run.returncode == 0, run.stdout[-5000:]
+    daemon = json.loads(on("stack-a", "cat /etc/docker/daemon.json"))
+    assert daemon["labels"] == ["rack=7"]
+    assert daemon["runtimes"]["nvidia"]["path"] == "/usr/bin/nvidia-container-runtime"
+    assert "nvidia-container-toolkit-base" in on("stack-a", "dpkg -S /usr/bin/nvidia-container-runtime")
+
+
 def test_no_card() -> None:
     assert "the host has no NVIDIA card [error: gpu_missing]" in refused()
 
@@ -230,12 +248,16 @@ def test_an_air_gapped_host_with_nvswitch_and_leftovers_of_a_keyring(tmp_path: P
     key = tmp_path / "key.asc"
     key.write_text(on("stack-repository", "cat /srv/repository/libnvidia-container/gpgkey"))
     since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    files = {f"gpustack_nvidia_stack_{name}_key_file": str(key) for name in ("cuda", "container_toolkit")}
-    run = play("-e", "stack_hosts=stack-bare", "-e", json.dumps(files))
+    settings: dict[str, object] = {
+        f"gpustack_nvidia_stack_{name}_key_file": str(key) for name in ("cuda", "container_toolkit")
+    }
+    settings["gpustack_nvidia_stack_dcgm"] = True
+    run = play("-e", "stack_hosts=stack-bare", "-e", json.dumps(settings))
     assert run.returncode == 0, run.stdout[-5000:]
     installed = versions("stack-bare")
     assert installed["nvidia-fabricmanager"] == installed["nvidia-kernel-dkms"] == f"{DRIVER}-1"
-    assert on("stack-bare", "systemctl is-active nvidia-fabricmanager").strip() == "active"
+    for service in ("nvidia-fabricmanager", "nvidia-dcgm", "nvidia-persistenced"):
+        assert on("stack-bare", f"systemctl is-active {service}; systemctl is-enabled {service}") == "active\nenabled\n"
     assert on("stack-bare", f"test -e {leftover} || echo gone").strip() == "gone"
     log = subprocess.run(
         ["docker", "logs", "--since", since, "stack-repository"], capture_output=True, text=True, check=True

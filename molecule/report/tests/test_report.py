@@ -10,6 +10,8 @@ model right, and long concurrent chats pass. The tests are the steps of one stor
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from demo_fleet import Fleet, engine_command_lines, site, wait_for
 
@@ -27,6 +29,10 @@ LINES_OF_THE_REPORT = [
     "'_TorchTensorAcceleratorChannel' object has no attribute '_accelerator_group'",
     "ray.exceptions.ActorUnavailableError",
 ]
+SHORTER_CONTEXT = (
+    '{"gpustack_models_declared": [{"name": "qwen2.5-14b-instruct", "gpus": 4, "context": 32768, "tools": true, '
+    '"concurrency": 4, "source": {"local_path": "/var/lib/models/Qwen2.5-14B-Instruct"}}]}'
+)
 LARGE_DECLARED = (
     '{"gpustack_models_declared": [{"name": "qwen2.5-32b-instruct", "gpus": 4, "context": 32768, "tools": true, '
     '"source": {"local_path": "/var/lib/models/Qwen2.5-32B-Instruct"}}]}'
@@ -38,15 +44,23 @@ LONG_QUESTION = (
 
 
 @pytest.fixture(scope="module", name="fleet")
-def fixture_fleet() -> Fleet:
-    return Fleet()
+def fixture_fleet() -> Iterator[Fleet]:
+    fleet = Fleet()
+    yield fleet
+    fleet.delete_all_models()
 
 
-def crash_with_one_chat(fleet: Fleet, model: str) -> str:
-    """Ask once; returns the log that the engine leaves behind when it dies of it."""
+def crash_with_one_chat(fleet: Fleet, model: str) -> None:
+    """Ask once, and see the engine die of it with the report's lines, and GPUStack count a restart."""
     fleet.chat_when_routed(model, "Hello?", max_tokens=200)
-    wait_for(lambda: any(instance["restart_count"] for instance in fleet.instances(model)), "a restart", 120)
-    return fleet.log(fleet.instances(model)[0])
+    # The restarted engine begins a new log, so this is the time to read the old one.
+    wait_for(
+        lambda: all(line in fleet.log(fleet.instances(model)[0]) for line in LINES_OF_THE_REPORT),
+        f"the lines of the report in the log of {model}",
+        60,
+        interval_seconds=0.5,
+    )
+    wait_for(lambda: any(instance["restart_count"] for instance in fleet.instances(model)), "a restart", 120, 1)
 
 
 def assert_survives_long_concurrent_chats(fleet: Fleet, model: str) -> None:
@@ -63,9 +77,7 @@ def test_parameters_of_the_report_start_and_die_at_the_first_chat(fleet: Fleet) 
     fleet.delete_all_models()
     fleet.deploy(REPORTED, "Qwen2.5-14B-Instruct", backend_parameters=BEFORE, env={"RAY_CGRAPH_get_timeout": "300"})
     fleet.wait_until_running(REPORTED)
-    log = crash_with_one_chat(fleet, REPORTED)
-    for line in LINES_OF_THE_REPORT:
-        assert line in log
+    crash_with_one_chat(fleet, REPORTED)
 
 
 def test_site_puts_the_same_model_right(fleet: Fleet) -> None:
@@ -84,6 +96,22 @@ def test_second_run_changes_nothing(fleet: Fleet) -> None:
     assert fleet.instances(REPORTED)[0]["name"] == instance
 
 
+def test_changed_context_is_shown_first_and_applied_by_the_next_run(fleet: Fleet) -> None:
+    before = fleet.instances(REPORTED)[0]["name"]
+    shown = site("--check", "--diff", "--extra-vars", SHORTER_CONTEXT)
+    assert shown.returncode == 0, shown.stdout[-5000:]
+    assert "-    - --max-model-len=65536" in shown.stdout
+    assert "+    - --max-model-len=32768" in shown.stdout
+    assert "Done: 1 thing on 1 host would change." in shown.stdout
+    assert fleet.instances(REPORTED)[0]["name"] == before
+
+    run = site("--extra-vars", SHORTER_CONTEXT)
+    assert run.returncode == 0, run.stdout[-5000:]
+    (command,) = engine_command_lines(REPORTED)
+    assert "--max-model-len=32768" in command
+    assert "VLLM_ALLOW_LONG_MAX_MODEL_LEN" not in (fleet.model(REPORTED) or {})["env"]
+
+
 def test_gpustack_left_alone_picks_pipeline_parallelism_and_dies(fleet: Fleet) -> None:
     fleet.delete_all_models()
     fleet.deploy(LARGE, "Qwen2.5-32B-Instruct")
@@ -92,9 +120,7 @@ def test_gpustack_left_alone_picks_pipeline_parallelism_and_dies(fleet: Fleet) -
     text = " ".join(command).replace("=", " ")
     assert "--tensor-parallel-size 2" in text
     assert "--pipeline-parallel-size 2" in text
-    log = crash_with_one_chat(fleet, LARGE)
-    for line in LINES_OF_THE_REPORT:
-        assert line in log
+    crash_with_one_chat(fleet, LARGE)
 
 
 def test_the_same_model_declared_and_planned_answers(fleet: Fleet) -> None:

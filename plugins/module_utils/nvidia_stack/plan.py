@@ -39,7 +39,8 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
     * ``rehearse``: whether packages or repositories are going to change
     * ``repositories``: ``[{"name", "url", "key_url", "key_path", "path", "content"}]``
     * ``module_stream``: of dnf's module nvidia-driver; empty elsewhere
-    * ``pins``: ``[{"path", "content"}]``, what keeps the packages where they are; ``hold``: patterns of their names
+    * ``pins``: ``[{"path", "content"}]``, what keeps the packages where they are; ``hold``: patterns of their names;
+      ``not_held``: the installed ones that are not held
     * ``settings``: ``[{"for", "path", "content"}]``, for kernel or daemons; ``differing``: paths of what is not so yet
     * ``stale_files``, ``stale_packages``: other entries for the same repositories
     * ``load_module``; ``reboot``: why, or empty; ``fabric_manager``
@@ -72,6 +73,7 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
         wanted.container_toolkit_repository_url,
     )
     stale_files = _stale_files(facts, sources)
+    hold = freeze.held_patterns(wanted.cuda_version)
     pins, settings_files = _pins(family, wanted), _settings_files(facts)
     own = [*pins, *settings_files, *({"path": one.path, "content": repositories.entry(one)} for one in sources)]
     differing = [one["path"] for one in own if facts["files"].get(one["path"]) != one["content"]]
@@ -98,7 +100,8 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
         "pins": pins,
         "settings": settings_files,
         "differing": differing,
-        "hold": freeze.held_patterns(wanted.cuda_version),
+        "hold": hold,
+        "not_held": sorted(set(freeze.frozen(facts["packages"], hold)) - set(facts["held"])),
         "stale_files": stale_files,
         "stale_packages": [name for name in ("cuda-keyring",) if name in facts["packages"]],
         "load_module": bool(

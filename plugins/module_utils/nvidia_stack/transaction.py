@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .freeze import DRIVER_PATTERNS, frozen
-from .packages import CONTAINER_TOOLKIT, FABRIC_MANAGER
+from .packages import CONTAINER_TOOLKIT
 from .versions import matches
 
 _SIMULATED = re.compile(r"^(Inst|Remv) (\S+)(?: \[(\S+)\])?(?: \((\S+))?", re.MULTILINE)
@@ -33,6 +33,15 @@ def read_madison(output: str) -> dict[str, list[str]]:
         if len(fields) == 3 and fields[1] not in found.setdefault(fields[0], []):
             found[fields[0]].append(fields[1])
     return found
+
+
+def newest_first(candidates: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """The versions in falling order of their numbers; dnf lists them in the order of their letters."""
+
+    def numbers(version: str) -> list[int]:
+        return [int(part) for part in re.findall(r"\d+", version)]
+
+    return {name: sorted(versions, key=numbers, reverse=True) for name, versions in candidates.items()}
 
 
 def resolve(
@@ -78,14 +87,14 @@ def foreign_drivers(transaction: Transaction, driver_version: str) -> dict[str, 
         for name in names
         if name not in CONTAINER_TOOLKIT
         and not matches(driver_version, transaction.install[name])
-        and (name == FABRIC_MANAGER or re.match(r"(?:\d+:)?\d{3}\.\d", transaction.install[name]))
+        and re.match(r"(?:\d+:)?\d{3}\.\d", transaction.install[name])
     }
 
 
 def dnf_repoquery(directory: str, names: Iterable[str]) -> list[str]:
-    """dnf's command that lists all versions as ``apt-cache madison`` does, newest first, without touching its cache.
+    """dnf's command that lists all versions as ``apt-cache madison`` does, without touching dnf's cache.
 
-    ``directory`` holds our repositories, and takes the cache meanwhile; the host's own count too.
+    ``directory`` holds our repositories, and takes the cache meanwhile; the host's own count too. Locks do not count.
     """
     return [
         "dnf",
@@ -94,7 +103,6 @@ def dnf_repoquery(directory: str, names: Iterable[str]) -> list[str]:
         f"--setopt=cachedir={directory}/cache",
         "repoquery",
         "--showduplicates",
-        "--latest-limit=20",
         "--queryformat=%{name} | %{evr} | %{repoid}",
         *names,
     ]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..preflight.fleet import by_value
-from . import freeze, packages, versions
+from . import packages, versions
 from .problem import ERROR, WARNING, problem
 from .settings import Settings
 
@@ -85,12 +85,11 @@ def _package_problems(host: str, facts: Mapping[str, Any], plan: Mapping[str, An
             remedy="Run the role again, and find out what moved them: /var/log/apt/history.log, dnf history.",
             hosts=[host],
         )
-    loose = sorted(set(freeze.frozen(facts["packages"], plan["hold"])) - set(facts["held"]))
-    if loose:
+    if plan["not_held"]:
         yield problem(
             "packages_not_held",
             "packages may move at the next upgrade",
-            found=f"not held: {', '.join(loose)}",
+            found=f"not held: {', '.join(plan['not_held'])}",
             wanted="every package of the stack held",
             remedy="Run the role again.",
             hosts=[host],

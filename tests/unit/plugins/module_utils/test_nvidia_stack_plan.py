@@ -236,6 +236,12 @@ def test_nouveau_is_kept_from_the_cards():
     assert path not in plan(installed_facts(V100, files={path: settings_of()[path]}), SETTINGS, "a")["differing"]
 
 
+def test_what_is_installed_and_not_held():
+    packages = {**INSTALLED, "libcublas-12-9": "12.9.1.4-1", "bash": "5.2"}
+    assert plan(installed_facts(V100, packages=packages), SETTINGS, "a")["not_held"] == ["libcublas-12-9"]
+    assert plan(installed_facts(V100), SETTINGS, "a")["not_held"] == []
+
+
 def test_only_what_moved_is_outdated():
     packages = {**INSTALLED, "nvidia-driver-cuda": "590.48.01-1", "libnccl2": "2.28.3-1+cuda13.0"}
     assert plan(installed_facts(V100, packages=packages), SETTINGS, "a")["outdated"] == [

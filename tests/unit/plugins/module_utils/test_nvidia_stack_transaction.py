@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pytest
+from stack_host import FINGERPRINT, KEY
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack import (
     freeze,
@@ -13,12 +14,14 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack impor
     versions,
 )
 
-MADISON = """libnccl2 | 2.28.3-1+cuda13.0 | http://mirror.example.org/cuda  Packages
+MADISON = """\
+libnccl2 | 2.28.3-1+cuda13.0 | http://mirror.example.org/cuda  Packages
 libnccl2 | 2.27.5-1+cuda12.9 | http://mirror.example.org/cuda  Packages
 libnccl2 | 2.27.5-1+cuda12.9 | http://other.example.org/cuda  Packages
 cuda-libraries-12-9 | 12.9.1-1 | http://mirror.example.org/cuda  Packages
 """
-SIMULATION = """Reading package lists...
+SIMULATION = """\
+Reading package lists...
 Remv nvidia-kernel-open-dkms [580.95.05-1]
 Inst libcuda1 (580.95.05-1 NVIDIA:CUDA [amd64])
 Inst nvidia-driver-cuda [575.57.08-1] (580.95.05-1 NVIDIA:CUDA [amd64]) []
@@ -27,20 +30,6 @@ Inst cuda-drivers (590.48.01-1 NVIDIA:CUDA [amd64])
 Inst nvidia-modprobe (590.48.01-1 NVIDIA:CUDA [amd64])
 Inst libfoo:i386 (1.0 Debian:12 [i386])
 Conf libcuda1 (580.95.05-1 NVIDIA:CUDA [amd64])
-"""
-# A key of 1024 bits made for this test alone.
-KEY = """-----BEGIN PGP PUBLIC KEY BLOCK-----
-
-mI0Eaw3lxAEEAL9TM2f059KOD22NHNvWn9jQXkk419FUbI4D40aLrT4TBPF2ymJ+
-h28AfAjFFLpsY2XV8tRPYpDZw77wB3HMC9p0gFQmShpRqxbLUL4RVzPzVQf8TejE
-C/uujwP+YhBhHpDNQLPCzH8g86lhj1gDDUpqY365egq1fohDJR94tJrjABEBAAG0
-F3Rlc3QgPHRlc3RAZXhhbXBsZS5vcmc+iM4EEwEKADgWIQQTWjW/uarlGnQda3k/
-3CEQPn2c9AUCaw3lxAIbAwULCQgHAgYVCgkICwIEFgIDAQIeAQIXgAAKCRA/3CEQ
-Pn2c9F4mA/0aVAfyFq71ZQg7MINGAkw/xKZDTz953i2lCFec68RqXc/d7MKv+j+l
-peFhXoCrCPx3+FQNgybrUcF66CpP3Te7b7Fohbw7+HJY7eDMHIG5/HAXVlr84c12
-r7if4Qpc+W5N5Q2NuL0C44afrGP4s6FcMfG1hj8MB7t0JT+Ri0YLPw==
-=jPa6
------END PGP PUBLIC KEY BLOCK-----
 """
 
 
@@ -82,6 +71,14 @@ def test_every_package_gets_its_exact_version_or_the_list_of_what_there_is():
     assert missing == ["libnccl2 2.26.2 is not there; there are 2.28.3-1+cuda13.0, 2.27.5-1+cuda12.9"]
 
 
+def test_versions_count_as_numbers_and_not_as_letters():
+    listed = {"nvidia-driver": ["3:580.105.08-1.el9", "3:580.95.05-1.el9", "3:590.48.01-1.el9"]}
+    ordered = transaction.newest_first(listed)
+    assert ordered == {"nvidia-driver": ["3:590.48.01-1.el9", "3:580.105.08-1.el9", "3:580.95.05-1.el9"]}
+    newest, _missing = transaction.resolve([{"name": "nvidia-driver", "version": "580"}], ordered)
+    assert newest == {"nvidia-driver": "3:580.105.08-1.el9"}
+
+
 def test_a_simulation_tells_what_comes_and_goes_and_which_driver_would_come_along():
     simulated = transaction.read_simulation(SIMULATION)
     assert simulated.remove == ("nvidia-kernel-open-dkms",)
@@ -117,11 +114,8 @@ def test_versionlock_of_dnf():
 
 
 def test_a_fingerprint_is_read_without_gpg():
-    assert openpgp.fingerprint(KEY) == "135A35BFB9AAE51A741D6B793FDC21103E7D9CF4"
-    assert (
-        openpgp.fingerprint(KEY.replace("BLOCK-----\n\n", "BLOCK-----\nComment: a\n\n", 1))
-        == "135A35BFB9AAE51A741D6B793FDC21103E7D9CF4"
-    )
+    assert openpgp.fingerprint(KEY) == FINGERPRINT
+    assert openpgp.fingerprint(KEY.replace("BLOCK-----\n\n", "BLOCK-----\nComment: a\n\n", 1)) == FINGERPRINT
     assert openpgp.normalised("eb69 3b30") == "EB693B30"
 
 
