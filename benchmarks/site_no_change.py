@@ -68,7 +68,7 @@ def main() -> None:
         print(f"site.yml {site:5.1f} s   fact gathering {facts:5.1f} s   ratio {site / facts:.2f}")
     print(f"ratio: median {statistics.median(ratios):.2f}, {min(ratios):.2f} to {max(ratios):.2f}")
 
-    _seconds, output = run(SITE, ANSIBLE_STDOUT_CALLBACK="ansible.posix.json", ANSIBLE_CALLBACKS_ENABLED="")
+    _seconds, output = run(SITE, ANSIBLE_STDOUT_CALLBACK="ansible.posix.json")
     report = json.loads(output[output.index("{") :])
     remote: Counter[str] = Counter()
     longest = []

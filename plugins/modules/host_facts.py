@@ -103,6 +103,10 @@ ansible_facts:
           description: The host name.
           type: str
           sample: gpu-worker-a
+        distribution:
+          description: Id and version of the distribution, as C(/etc/os-release) has them.
+          type: dict
+          sample: {id: debian, version: "12"}
         machine_id:
           description: C(/etc/machine-id), null where there is none.
           type: str
@@ -204,6 +208,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ansible.module_utils import distro
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils import containers, model_directory, procfs
@@ -236,6 +241,7 @@ def main() -> None:
     product_uuid = first_line(module.params["product_uuid_path"])
     facts: dict[str, Any] = {
         "hostname": socket.gethostname(),
+        "distribution": {"id": distro.id(), "version": distro.version()},
         "machine_id": first_line("/etc/machine-id"),
         "product_uuid": product_uuid.lower() if product_uuid else None,
         "shm_size_mib": shm_size_mib(),

@@ -18,7 +18,17 @@ PROJECT = Path(__file__).resolve().parents[2]
 MODULES = sorted(path.stem for path in (PROJECT / "plugins/modules").glob("*.py"))
 ROLES = sorted(path.name for path in (PROJECT / "roles").iterdir())
 # Modules that never talk to GPUStack, and so take no connection.
-ON_HOSTS = {"daemon_config", "engine_info", "gpu_facts", "host_facts", "report"}
+ON_HOSTS = {
+    "container_gpu_info",
+    "daemon_config",
+    "engine_info",
+    "gpu_facts",
+    "host_facts",
+    "nvidia_stack_facts",
+    "package_holds",
+    "package_rehearsal",
+    "report",
+}
 
 
 def load(path: str) -> Any:
