@@ -11,7 +11,7 @@ LINK := .ansible/collections/ansible_collections/gpuops/gpustack
 INSTALLED := $(VENV)/.installed
 BENCH := $(BIN)/python molecule/bench/bench.py
 INVENTORY ?= inventories/demo
-SCENARIOS ?= default report refusals
+SCENARIOS ?= default report refusals nvidia_stack
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
@@ -64,8 +64,10 @@ molecule: setup  ## the scenarios on the simulated fleet (SCENARIOS="default …
 build: setup  ## the collection as ansible-galaxy installs it
 	@mkdir -p build && ansible-galaxy collection build --force --output-path build .
 
-benchmark: setup  ## the figures in benchmarks/README.md
-	$(BIN)/python benchmarks/run.py
+benchmark: setup  ## the figures in benchmarks/README.md (the demo has to run)
+	$(BIN)/python benchmarks/planner_accuracy.py
+	$(BIN)/python benchmarks/planner_scale.py
+	$(BIN)/python benchmarks/site_no_change.py
 
 clean:  ## what can be made again
 	rm -rf build .build .cache .mypy_cache .pytest_cache .ruff_cache

@@ -27,8 +27,18 @@ def test_names_of_secrets(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["VLLM_MAX_TOKENS", "--max-num-batched-tokens", "--tokenizer", "KEYBOARD", "MONKEY", "PASSWORDLESS", "NCCL_DEBUG"]
-    + ["--long-prefill-token-threshold", "--dbo-decode-token-threshold", "--return-tokens-as-token-ids"],
+    [
+        "VLLM_MAX_TOKENS",
+        "--max-num-batched-tokens",
+        "--tokenizer",
+        "KEYBOARD",
+        "MONKEY",
+        "PASSWORDLESS",
+        "NCCL_DEBUG",
+        "--long-prefill-token-threshold",
+        "--dbo-decode-token-threshold",
+        "--return-tokens-as-token-ids",
+    ],
 )
 def test_names_that_only_look_like_it(name: str) -> None:
     assert not is_secret_name(name)
