@@ -4,7 +4,8 @@
 
 """Dictionaries of ``gpu_facts`` and ``vllm_plan`` into the typed values of ``model``.
 
-Names and texts come from machines and users: what could move a terminal's cursor is replaced here, for every output.
+Names and texts come from machines and users: what could move a terminal's cursor, and secrets of variables and
+parameters, are replaced here, for every output.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from ..masking import mask_mapping, mask_parameters
 from .model import (
     Card,
     Decision,
@@ -83,8 +85,8 @@ def _plan(name: str, raw: Mapping[str, Any]) -> Plan:
         backend_version=_text(raw.get("backend_version")),
         layout=_layout(raw) if raw.get("tensor_parallel_size") else None,
         alternatives=tuple(_layout(item) for item in raw.get("alternatives") or ()),
-        backend_parameters=tuple(_text(item) for item in raw.get("backend_parameters") or ()),
-        env={_text(key): _text(value) for key, value in (raw.get("env") or {}).items()},
+        backend_parameters=tuple(_text(item) for item in mask_parameters(raw.get("backend_parameters")) or ()),
+        env={_text(key): _text(value) for key, value in (mask_mapping(raw.get("env")) or {}).items()},
         decisions=tuple(_decision(item) for item in raw.get("decisions") or ()),
         warnings=_findings(raw.get("warnings")),
         problems=_findings(raw.get("problems")),

@@ -89,7 +89,7 @@ def test_model_that_gpustack_lacks_and_stale_instances_are_problems() -> None:
 
 def test_answer_is_shown_with_its_length_and_time() -> None:
     asked = {
-        "model": {"name": "qwen"},
+        "model_name": "qwen",
         "elapsed": 2,
         "json": {"choices": [{"message": {"content": " Hello there. "}}], "usage": {"completion_tokens": 3}},
     }
