@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-testinfra_hosts = ["ansible://gpustack_servers:gpustack_workers"]
+testinfra_hosts = ["docker://gpustack-server", "docker://gpu-worker-a", "docker://gpu-worker-b"]
 
 TOKEN_FILE = {"gpustack-server": "/etc/gpustack-server/config.yaml"}
 

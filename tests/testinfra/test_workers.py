@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-testinfra_hosts = ["ansible://gpustack_workers"]
+testinfra_hosts = ["docker://gpu-worker-a", "docker://gpu-worker-b"]
 
 GIB = 1 << 30
 MODEL = "qwen2.5-14b-instruct"
