@@ -304,7 +304,7 @@ EXAMPLES = r"""
         name: my-engine
         local_path: /var/lib/models/my-model
         backend: Custom
-        image_name: docker.io/example/engine:1.0
+        image_name: registry.example.com/engine:1.0
         run_command: "serve {{ '{{' }}model_path{{ '}}' }} --port {{ '{{' }}port{{ '}}' }}"
 
     - name: Remove a model with all that belongs to it

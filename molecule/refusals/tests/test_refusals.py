@@ -131,3 +131,13 @@ def test_typo_in_a_declared_model() -> None:
 def test_shared_memory_of_a_host_smaller_than_the_promise() -> None:
     run = site("--extra-vars", "gpustack_preflight_shared_memory_gib=128")
     refused(run, "gpu-worker-a, gpu-worker-b", "/dev/shm", "128 GiB")
+
+
+def test_container_runtime_missing_on_the_second_host() -> None:
+    runtime = "/usr/bin/nvidia-container-runtime"
+    on_host("gpu-worker-b", f"mv {runtime} {runtime}.away")
+    try:
+        run = site()
+    finally:
+        on_host("gpu-worker-b", f"mv {runtime}.away {runtime}")
+    refused(run, f"found {runtime} does not exist", "Install NVIDIA's container toolkit")

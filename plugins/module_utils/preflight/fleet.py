@@ -38,6 +38,7 @@ class Fleet:
     * ``ports``: ``{"10150" or "41000-41009": what for}``, of every worker; ``own_containers``: names of containers that
       may own them
     * ``minimum_free_gib``: ``{path: GiB}``
+    * ``required_paths``: ``{path that every worker has: what brings it}``
     """
 
     hosts: Mapping[str, Mapping[str, Any]]
@@ -48,6 +49,7 @@ class Fleet:
     ports: Mapping[str, str] = field(default_factory=dict)
     own_containers: list[str] = field(default_factory=lambda: ["gpustack-worker", "gpustack-server"])
     model_directories: list[str] = field(default_factory=list)
+    required_paths: Mapping[str, str] = field(default_factory=dict)
     minimum_free_gib: Mapping[str, float] = field(default_factory=dict)
     minimum_memlock_mib: int | None = None
     max_clock_skew_s: float | None = None

@@ -69,6 +69,14 @@ def memlock_limit_low(fleet: Fleet) -> Iterator[Finding]:
         )
 
 
+def required_path_missing(fleet: Fleet) -> Iterator[Finding]:
+    """What neither this collection's container engine nor GPUStack brings along."""
+    for path, remedy in fleet.required_paths.items():
+        for host, facts in fleet.worker_facts().items():
+            if not (facts.get("paths") or {}).get(path, {}).get("exists"):
+                yield Finding([host], f"{path} does not exist", "it on every worker", remedy)
+
+
 def disk_space_low(fleet: Fleet) -> Iterator[Finding]:
     """Images and models need room before they are pulled."""
     for host, facts in fleet.worker_facts().items():

@@ -48,6 +48,7 @@ CHECKS = (
     Check(host_checks.shared_memory_too_small, ERROR, "/dev/shm is too small"),
     Check(host_checks.memory_smaller_than_shared_memory, WARNING, "less memory than shared memory"),
     Check(host_checks.memlock_limit_low, WARNING, "the limit of locked memory is low"),
+    Check(host_checks.required_path_missing, ERROR, "something that must be there is missing"),
     Check(host_checks.disk_space_low, ERROR, "too little disk space"),
     Check(host_checks.mtu_differs, WARNING, "workers' interfaces have different MTUs"),
     Check(host_checks.facts_incomplete, WARNING, "not everything could be looked at"),

@@ -28,7 +28,7 @@ def host(number):
         "interfaces": {"lo": ["127.0.0.1"], "eth0": [f"192.0.2.1{number}"], "eth1": []},
         "interface_mtu": {"lo": 65536, "eth0": 1500},
         "listening_ports": {"10150": {"pid": 1, "process": "python3 gpustack", "container": "gpustack-worker"}},
-        "paths": {},
+        "paths": {RUNTIME: {"exists": True}},
         "model_directories": {
             MODEL: {"config": dict(CONFIG), "weights_size_bytes": 2**30, "missing_files": [], "problem": None}
         },
@@ -67,6 +67,7 @@ def fixture_fleet():
         "shared_memory_gib": 64,
         "ports": {"10150": "the worker's API", "41000-41009": "Ray"},
         "model_directories": [MODEL],
+        "required_paths": {RUNTIME: "Install it."},
         "minimum_free_gib": {"/var/lib/docker": 40},
         "minimum_memlock_mib": 64,
         "max_clock_skew_s": 5,
@@ -97,6 +98,7 @@ def change(path, value):
     return apply
 
 
+RUNTIME = "/usr/bin/runtime"
 HOST_2 = ("hosts", "gpu-2")
 SERVER = ("server",)
 
@@ -119,6 +121,10 @@ SERVER = ("server",)
         (
             change((*HOST_2, "memlock_limit_kib"), 64),
             "memlock_limit_low", "warning", ["gpu-2"], "a limit of 64 KiB of locked memory",
+        ),
+        (
+            change((*HOST_2, "paths"), {RUNTIME: {"exists": False}}),
+            "required_path_missing", "error", ["gpu-2"], "/usr/bin/runtime does not exist",
         ),
         (
             change((*HOST_2, "disk_free_gib"), {"/var/lib/docker": 39.9}),
