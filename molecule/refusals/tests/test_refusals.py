@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an operator gets wrong: each time one clear error with the remedy, and nothing changed."""
+"""What an operator gets wrong: each time one clear error with the remedy, and nothing changed; and what only looks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -141,3 +142,13 @@ def test_container_runtime_missing_on_the_second_host() -> None:
     finally:
         on_host("gpu-worker-b", f"mv {runtime}.away {runtime}")
     refused(run, f"found {runtime} does not exist", "Install NVIDIA's container toolkit")
+
+
+def test_plan_alone_writes_page_and_data_and_changes_no_host(tmp_path: Path) -> None:
+    run = site("--extra-vars", f"gpustack_models_plan_directory={tmp_path}", playbook="playbooks/plan.yml")
+    assert run.returncode == 0, run.stdout[-3000:]
+    assert "1 model planned, it fits" in run.stdout
+    assert re.findall(r"gpu-worker-[ab] .*changed=(\d+)", run.stdout) == ["0", "0"]
+    plan = json.loads((tmp_path / "plan.json").read_text())["qwen2.5-14b-instruct"]
+    assert plan["tensor_parallel_size"] == 4
+    assert "--tensor-parallel-size=4" in (tmp_path / "plan.html").read_text()
