@@ -21,6 +21,7 @@ import requests
 
 PROJECT = Path(__file__).resolve().parents[2]
 SERVER_URL = "http://172.30.0.10:30080"
+WORKERS = ("gpu-worker-a", "gpu-worker-b")
 MODELS = "/var/lib/models"
 
 
@@ -54,6 +55,8 @@ class Fleet:
         for model in self.items("/v2/models"):
             self.request("DELETE", f"/v2/models/{model['id']}").raise_for_status()
         wait_for(lambda: not self.items("/v2/model-instances"), "all instances to be gone", 120)
+        # GPUStack forgets an instance before its containers are removed.
+        wait_for(lambda: not engine_containers(), "all containers of engines to be gone", 60)
 
     def deploy(self, name: str, directory: str, **fields: Any) -> None:
         """Deploy as somebody would who has never heard of this collection."""
@@ -134,10 +137,16 @@ def on_host(name: str, command: str) -> str:
     ).stdout
 
 
+def engine_containers() -> list[str]:
+    """The containers of all instances, running or not, on all workers."""
+    listing = "docker ps --all --format '{{.Names}}' | grep -v -e ^gpustack-worker$ || true"
+    return [name for worker in WORKERS for name in on_host(worker, listing).split()]
+
+
 def engine_command_lines(model: str) -> list[list[str]]:
     """The command lines of a model's running ``vllm serve`` processes, as the workers' container engines tell them."""
     lines = []
-    for worker in ("gpu-worker-a", "gpu-worker-b"):
+    for worker in WORKERS:
         listing = on_host(
             worker,
             f"docker ps --filter name={model} --format '{{{{.Names}}}}' | grep -e -run-0$ "
