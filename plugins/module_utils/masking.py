@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Secrets in what GPUStack is told: which names hold one, and how a value is shown without it. Pure."""
+"""Secrets in what GPUStack is told, and how an object is shown without them. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-MASK = "********"
+from .planning.mask import MASK, is_secret_name
+
 _CHANGED = f"{MASK} (changed)"
 
 # The fields of GPUStack's objects in which people put secrets.
@@ -18,25 +19,10 @@ MAPPINGS_WITH_SECRETS = ("env", "worker_config")
 PARAMETERS_WITH_SECRETS = ("backend_parameters",)
 FIELDS_WITH_SECRETS = (*MAPPINGS_WITH_SECRETS, *PARAMETERS_WITH_SECRETS)
 
-# TOKEN and KEY only as a whole word of the name: VLLM_MAX_TOKENS and KEYBOARD are none.
-_SECRET_NAME = re.compile(
-    r"(?:^|[_\W])(?:api_?key|access_?key|secret_?key|private_?key|key|token|secret|password|passwd|passphrase"
-    r"|credentials?)(?:$|[_\W])",
-    re.IGNORECASE,
-)
-
-# Flags of vLLM that count tokens: --long-prefill-token-threshold, --return-tokens-as-token-ids.
-_HARMLESS_NAME = re.compile(r"token[-_](?:threshold|ids)$", re.IGNORECASE)
-
 # Replacing a shorter text wherever it occurs would blot out ordinary output ("1", "on").
 _SHORTEST_REPLACED = 6
 
 _USERINFO = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^/@\s]*@", re.IGNORECASE)
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a variable or flag of this name usually holds a secret: `HF_TOKEN`, `--api-key`."""
-    return _SECRET_NAME.search(name) is not None and _HARMLESS_NAME.search(name) is None
 
 
 def mask_mapping(values: Mapping[str, Any] | None) -> dict[str, Any] | None:

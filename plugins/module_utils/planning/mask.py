@@ -10,14 +10,27 @@ import re
 
 MASK = "********"
 
-_SECRET = r"(?:[\w-]*[-_])?(?:token|secret|password|passwd|key|credentials?)"
-_SECRET_NAME = re.compile(_SECRET, re.IGNORECASE)
-_SECRET_FLAG = re.compile(rf"(?<![\w-])(--?{_SECRET})(\s*=\s*|\s+)('[^']*'|\"[^\"]*\"|\S+)", re.IGNORECASE)
+# TOKEN and KEY only as a whole word of the name: VLLM_MAX_TOKENS and KEYBOARD are none.
+_WORD = r"(?:api_?key|access_?key|secret_?key|private_?key|key|token|secret|password|passwd|passphrase|credentials?)"
+_SECRET_NAME = re.compile(rf"(?:^|[_\W]){_WORD}(?:$|[_\W])", re.IGNORECASE)
+# Flags of vLLM that count tokens: --long-prefill-token-threshold, --return-tokens-as-token-ids.
+_HARMLESS = r"token[-_](?:threshold|ids)"
+_HARMLESS_NAME = re.compile(rf"{_HARMLESS}$", re.IGNORECASE)
+_SECRET_FLAG = re.compile(
+    rf"(?<![\w-])(--?(?![\w-]*{_HARMLESS}(?![\w-]))(?:[\w-]*[-_])?{_WORD}(?:[-_][\w-]*)?)"
+    r"(\s*=\s*|\s+)('[^']*'|\"[^\"]*\"|\S+)",
+    re.IGNORECASE,
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or flag of this name usually holds a secret: ``HF_TOKEN``, ``--api-key``."""
+    return _SECRET_NAME.search(name) is not None and _HARMLESS_NAME.search(name) is None
 
 
 def shown(name: str, value: object) -> object:
-    """The value of a flag or variable, masked when its name ends like a secret's: ``HF_TOKEN``, ``--api-key``."""
-    return MASK if _SECRET_NAME.fullmatch(name) else value
+    """The value of a flag or variable, masked when its name is a secret's."""
+    return MASK if is_secret_name(name) else value
 
 
 def masked(text: str) -> str:

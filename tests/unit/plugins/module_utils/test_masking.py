@@ -7,7 +7,6 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import (
-    is_secret_name,
     mask_change,
     mask_mapping,
     mask_parameters,
@@ -15,6 +14,7 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import (
     redact,
     secrets_of,
 )
+from ansible_collections.gpuops.gpustack.plugins.module_utils.planning.mask import is_secret_name, masked, shown
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,15 @@ def test_text_is_redacted_longest_secret_first() -> None:
 
 def test_url_without_user_stays() -> None:
     assert mask_url("see https://host:8443/a@b") == "see https://host:8443/a@b"
+
+
+@pytest.mark.parametrize("name", ["DB_PASSPHRASE", "OPENAI_APIKEY", "MY_SECRET_VALUE"])
+def test_planner_and_modules_agree_on_what_is_a_secret(name: str) -> None:
+    assert shown(name, "hunter2-hunter2") == "********"
+    assert mask_mapping({name: "hunter2-hunter2"}) == {name: "********"}
+    assert masked(f"--{name.lower()} hunter2-hunter2") == f"--{name.lower()} ********"
+
+
+def test_flag_that_counts_tokens_does_not_swallow_the_secret_behind_it() -> None:
+    text = "--return-tokens-as-token-ids --hf-token hunter2-hunter2"
+    assert masked(text) == "--return-tokens-as-token-ids --hf-token ********"
