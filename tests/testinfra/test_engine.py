@@ -6,11 +6,8 @@
 
 from __future__ import annotations
 
-import json
+from demo_fleet import engine_command_lines
 
-import testinfra
-
-WORKERS = ["gpu-worker-a", "gpu-worker-b"]
 MODEL = "qwen2.5-14b-instruct"
 
 # The "after" column of the field report, and what the rules add for a stated reason.
@@ -28,22 +25,8 @@ PLANNED = [
 OF_GPUSTACK = {"--distributed-executor-backend", "--host", "--port", "--served-model-name"}
 
 
-def serving_command_lines() -> list[list[str]]:
-    lines = []
-    for worker in WORKERS:
-        host = testinfra.get_host(f"docker://{worker}")
-        names = host.check_output("docker ps --format '{{.Names}}'").split()
-        for name in names:
-            if MODEL in name and name.endswith("-run-0"):
-                definition = json.loads(host.check_output("docker inspect %s", name))[0]
-                command = [definition["Path"], *definition["Args"]]
-                if "serve" in command:
-                    lines.append(command)
-    return lines
-
-
 def test_one_engine_serves_with_exactly_the_planned_parameters() -> None:
-    lines = serving_command_lines()
+    lines = engine_command_lines(MODEL)
     assert len(lines) == 1
     command = lines[0]
     assert [argument for argument in command if argument in PLANNED] == sorted(PLANNED, key=command.index), (
