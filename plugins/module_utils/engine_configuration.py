@@ -12,6 +12,9 @@ an engine would be started with leaves one variable in the model's `env`, which 
 a fingerprint of the engine's configuration and the server's time of the write. An instance created before that time was
 started with an older configuration, whoever interrupted the run that wrote it. An instance created within the same
 second counts as new, rightly: its engine reads the model when it starts, which is later.
+
+A model that is one of several replicas of a declared model (see `realisation`) has that one's name as a third word. So
+whatever happens to the declaration, what was made for it can be found.
 """
 
 from __future__ import annotations
@@ -54,13 +57,18 @@ _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 @dataclass(frozen=True)
 class Marker:
-    """What the marker says: `fingerprint` of 12 hexadecimal digits, `written_at` in UTC."""
+    """What the marker says: `fingerprint` of 12 hexadecimal digits, `written_at` in UTC.
+
+    `member_of` is the declared model's name where the model itself has another, else empty.
+    """
 
     fingerprint: str
     written_at: datetime
+    member_of: str = ""
 
     def __str__(self) -> str:
-        return f"{self.fingerprint} {self.written_at.astimezone(timezone.utc).strftime(_TIME)}"
+        written_at = self.written_at.astimezone(timezone.utc).strftime(_TIME)
+        return " ".join(filter(None, (self.fingerprint, written_at, self.member_of)))
 
 
 def fingerprint(model: Mapping[str, Any]) -> str:
@@ -75,10 +83,10 @@ def fingerprint(model: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def with_marker(model: Mapping[str, Any], now: datetime) -> dict[str, str]:
+def with_marker(model: Mapping[str, Any], now: datetime, member_of: str = "") -> dict[str, str]:
     """The model's `env` with a marker for a write of this model at `now`."""
     env = without_marker(model.get("env"))
-    return {**env, VARIABLE: str(Marker(fingerprint(model), now))}
+    return {**env, VARIABLE: str(Marker(fingerprint(model), now, member_of))}
 
 
 def without_marker(env: Mapping[str, str] | None) -> dict[str, str]:
@@ -88,12 +96,18 @@ def without_marker(env: Mapping[str, str] | None) -> dict[str, str]:
 
 def marker_of(model: Mapping[str, Any]) -> Marker | None:
     """The marker of a model; None when it has none, or one that was edited into something unreadable."""
-    digits, _space, written = ((model.get("env") or {}).get(VARIABLE) or "").partition(" ")
+    digits, written, member_of, *_rest = [*str((model.get("env") or {}).get(VARIABLE) or "").split(), "", "", ""]
     try:
         written_at = datetime.strptime(written, _TIME).replace(tzinfo=timezone.utc)
     except ValueError:
         return None
-    return Marker(digits, written_at)
+    return Marker(digits, written_at, member_of)
+
+
+def declared_name(model: Mapping[str, Any]) -> str | None:
+    """The declared model that a model was made for; None for one that this collection has never written."""
+    marker = marker_of(model)
+    return None if marker is None else marker.member_of or str(model["name"])
 
 
 def stale(instances: Iterable[Mapping[str, Any]], marker: Marker | None) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.gpuops.gpustack.plugins.module_utils.engine_configuration import (
     Marker,
     created_at,
+    declared_name,
     fingerprint,
     marker_of,
     stale,
@@ -78,3 +79,15 @@ def test_instances_from_before_the_write_are_stale_oldest_first() -> None:
 
 def test_time_without_a_zone_is_utc() -> None:
     assert created_at({"created_at": "2026-03-01T09:30:15"}) == datetime(2026, 3, 1, 9, 30, 15, tzinfo=timezone.utc)
+
+
+def test_marker_of_a_replica_tells_the_declared_model() -> None:
+    env = with_marker(MODEL, NOW, "declared")
+    assert env["GPUOPS_CONFIGURATION"] == f"{fingerprint(MODEL)} 2026-03-01T09:30:15Z declared"
+    assert marker_of({"env": env}) == Marker(fingerprint(MODEL), NOW.replace(microsecond=0), "declared")
+    assert declared_name({"name": "declared-r2", "env": env}) == "declared"
+
+
+def test_model_is_its_own_declared_model_once_it_has_been_written() -> None:
+    assert declared_name({"name": "m", "env": with_marker(MODEL, NOW)}) == "m"
+    assert declared_name(MODEL) is None
