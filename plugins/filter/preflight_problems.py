@@ -12,12 +12,12 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.gpuops.gpustack.plugins.module_utils import preflight
 
 
-def preflight_problems(fleet: Any) -> list[dict[str, Any]]:
+def preflight_problems(fleet: Any, needs: Any = None) -> list[dict[str, Any]]:
     """Everything that is wrong with the fleet, as ``preflight.problems_of`` says."""
     if not isinstance(fleet, Mapping):
         raise AnsibleFilterError(f"preflight_problems: a {type(fleet).__name__} was given, a dictionary is wanted.")
     try:
-        return preflight.problems_of(fleet)
+        return preflight.problems_of(fleet) if needs is None else preflight.problems_of(fleet, needs)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise AnsibleFilterError(
             f"preflight_problems: {error}. See the filter's documentation for the shape."

@@ -24,6 +24,7 @@ ON_HOSTS = {
     "engine_info",
     "gpu_facts",
     "host_facts",
+    "inventory_facts",
     "nvidia_stack_facts",
     "package_holds",
     "package_rehearsal",

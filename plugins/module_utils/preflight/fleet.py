@@ -39,6 +39,7 @@ class Fleet:
       may own them
     * ``minimum_free_gib``: ``{path: GiB}``
     * ``required_paths``: ``{path that every worker has: what brings it}``
+    * ``inventory``: ``gpustack_inventory`` of ``inventory_facts``
     """
 
     hosts: Mapping[str, Mapping[str, Any]]
@@ -53,6 +54,7 @@ class Fleet:
     minimum_free_gib: Mapping[str, float] = field(default_factory=dict)
     minimum_memlock_mib: int | None = None
     max_clock_skew_s: float | None = None
+    inventory: Mapping[str, Any] | None = None
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fleet:

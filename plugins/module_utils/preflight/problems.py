@@ -6,15 +6,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from . import gpu_checks, host_checks, site_checks
+from . import gpu_checks, host_checks, inventory_checks, site_checks
 from .fleet import Finding, Fleet
 
 ERROR = "error"
 WARNING = "warning"
+
+# What has to be there before a check can say anything, in the order in which a bare fleet gets it.
+INVENTORY = "inventory"
+HOST = "host"
+DRIVER = "driver"
+NEEDS = (INVENTORY, HOST, DRIVER)
 
 
 @dataclass(frozen=True)
@@ -24,59 +31,75 @@ class Check:
     find: Callable[[Fleet], Iterator[Finding]]
     severity: str
     title: str
+    needs: str
 
     @property
     def code(self) -> str:
         """The name under which problems, documentation and tests know the check."""
         return self.find.__name__
 
+    @property
+    def reason(self) -> str:
+        """Why it must hold, in a sentence."""
+        return inspect.getdoc(self.find) or ""
+
 
 # In the order in which a person would go about it: what everything needs first, hosts before GPUs before models.
 CHECKS = (
-    Check(site_checks.server_unreachable, ERROR, "the GPUStack server does not answer"),
-    Check(site_checks.server_refuses, ERROR, "the GPUStack server refuses"),
-    Check(site_checks.server_unsupported, ERROR, "this release of GPUStack is not supported"),
-    Check(host_checks.facts_missing, ERROR, "nothing is known of the host"),
-    Check(host_checks.worker_name_duplicate, ERROR, "several hosts have the same worker name"),
-    Check(host_checks.worker_address_duplicate, ERROR, "several hosts have the same worker address"),
-    Check(host_checks.product_uuid_duplicate, ERROR, "several hosts have the same product UUID"),
-    Check(host_checks.machine_id_duplicate, WARNING, "several hosts have the same machine id"),
-    Check(host_checks.worker_address_missing, ERROR, "the worker's address is not on the host"),
-    Check(host_checks.port_taken, ERROR, "a port of GPUStack is taken"),
-    Check(host_checks.clocks_differ, ERROR, "clocks of the fleet differ"),
-    Check(host_checks.controller_clock_differs, WARNING, "the controller's clock differs from the fleet's"),
-    Check(host_checks.shared_memory_too_small, ERROR, "/dev/shm is too small"),
-    Check(host_checks.memory_smaller_than_shared_memory, WARNING, "less memory than shared memory"),
-    Check(host_checks.memlock_limit_low, WARNING, "the limit of locked memory is low"),
-    Check(host_checks.required_path_missing, ERROR, "something that must be there is missing"),
-    Check(host_checks.disk_space_low, ERROR, "too little disk space"),
-    Check(host_checks.mtu_differs, WARNING, "workers' interfaces have different MTUs"),
-    Check(host_checks.facts_incomplete, WARNING, "not everything could be looked at"),
-    Check(gpu_checks.gpu_facts_missing, ERROR, "nothing is known of the host's GPUs"),
-    Check(gpu_checks.gpu_problem, ERROR, "the GPUs cannot be used"),
-    Check(gpu_checks.gpu_unusable, ERROR, "a GPU cannot be used"),
-    Check(gpu_checks.gpu_impaired, WARNING, "a GPU has a problem"),
-    Check(gpu_checks.gpu_count_differs, ERROR, "the number of GPUs is not as declared"),
-    Check(gpu_checks.driver_branches_differ, ERROR, "workers have different driver branches"),
-    Check(gpu_checks.driver_versions_differ, WARNING, "workers have different driver versions"),
-    Check(site_checks.model_directory_unusable, ERROR, "a model is missing on a worker"),
-    Check(site_checks.model_files_missing, ERROR, "a model is incomplete"),
-    Check(site_checks.model_config_differs, ERROR, "a model differs between workers"),
-    Check(site_checks.model_weights_differ, ERROR, "a model's weights differ between workers"),
+    Check(inventory_checks.inventory_empty, ERROR, "the inventory has no hosts", INVENTORY),
+    Check(inventory_checks.workers_missing, ERROR, "the inventory has no workers", INVENTORY),
+    Check(inventory_checks.placeholder_left, ERROR, "a value of the example is still there", INVENTORY),
+    Check(inventory_checks.required_variable_missing, ERROR, "a variable that must be set is missing", INVENTORY),
+    Check(inventory_checks.variable_misspelt, ERROR, "a variable is misspelt", INVENTORY),
+    Check(inventory_checks.variable_unread, WARNING, "nobody reads a variable", INVENTORY),
+    Check(site_checks.server_unreachable, ERROR, "the GPUStack server does not answer", HOST),
+    Check(site_checks.server_refuses, ERROR, "the GPUStack server refuses", HOST),
+    Check(site_checks.server_unsupported, ERROR, "this release of GPUStack is not supported", HOST),
+    Check(host_checks.facts_missing, ERROR, "nothing is known of the host", HOST),
+    Check(host_checks.worker_name_duplicate, ERROR, "several hosts have the same worker name", HOST),
+    Check(host_checks.worker_address_duplicate, ERROR, "several hosts have the same worker address", HOST),
+    Check(host_checks.product_uuid_duplicate, ERROR, "several hosts have the same product UUID", HOST),
+    Check(host_checks.machine_id_duplicate, WARNING, "several hosts have the same machine id", HOST),
+    Check(host_checks.worker_address_missing, ERROR, "the worker's address is not on the host", HOST),
+    Check(host_checks.port_taken, ERROR, "a port of GPUStack is taken", HOST),
+    Check(host_checks.clocks_differ, ERROR, "clocks of the fleet differ", HOST),
+    Check(host_checks.controller_clock_differs, WARNING, "the controller's clock differs from the fleet's", HOST),
+    Check(host_checks.shared_memory_too_small, ERROR, "/dev/shm is too small", HOST),
+    Check(host_checks.memory_smaller_than_shared_memory, WARNING, "less memory than shared memory", HOST),
+    Check(host_checks.memlock_limit_low, WARNING, "the limit of locked memory is low", HOST),
+    Check(host_checks.required_path_missing, ERROR, "something that must be there is missing", DRIVER),
+    Check(host_checks.disk_space_low, ERROR, "too little disk space", HOST),
+    Check(host_checks.mtu_differs, WARNING, "workers' interfaces have different MTUs", HOST),
+    Check(host_checks.facts_incomplete, WARNING, "not everything could be looked at", HOST),
+    Check(gpu_checks.gpu_facts_missing, ERROR, "nothing is known of the host's GPUs", DRIVER),
+    Check(gpu_checks.gpu_problem, ERROR, "the GPUs cannot be used", DRIVER),
+    Check(gpu_checks.gpu_unusable, ERROR, "a GPU cannot be used", DRIVER),
+    Check(gpu_checks.gpu_impaired, WARNING, "a GPU has a problem", DRIVER),
+    Check(gpu_checks.gpu_count_differs, ERROR, "the number of GPUs is not as declared", DRIVER),
+    Check(gpu_checks.driver_branches_differ, ERROR, "workers have different driver branches", DRIVER),
+    Check(gpu_checks.driver_versions_differ, WARNING, "workers have different driver versions", DRIVER),
+    Check(site_checks.model_directory_unusable, ERROR, "a model is missing on a worker", HOST),
+    Check(site_checks.model_files_missing, ERROR, "a model is incomplete", HOST),
+    Check(site_checks.model_config_differs, ERROR, "a model differs between workers", HOST),
+    Check(site_checks.model_weights_differ, ERROR, "a model's weights differ between workers", HOST),
 )
 
 
-def problems_of(fleet: Mapping[str, Any]) -> list[dict[str, Any]]:
+def problems_of(fleet: Mapping[str, Any], needs: Collection[str] = NEEDS) -> list[dict[str, Any]]:
     """Everything that is wrong: ``[{"code", "severity", "hosts", "title", "found", "wanted", "remedy"}]``.
 
-    ``fleet`` has the keys of ``Fleet``. Errors come first, then the order is that of CHECKS. The same finding on
-    several hosts is one problem with all of them; ``hosts`` is empty for a problem of the fleet as a whole.
+    ``fleet`` has the keys of ``Fleet``; only checks that need one of ``needs`` run. Errors come first, then the order
+    is that of CHECKS. The same finding on several hosts is one problem with all of them; ``hosts`` is empty for a
+    problem of the fleet as a whole.
 
     Raises ValueError for a fleet of another shape.
     """
+    unknown = sorted(set(needs) - set(NEEDS))
+    if unknown:
+        raise ValueError(f"needs has {', '.join(unknown)}: wanted are some of {', '.join(NEEDS)}")
     facts = Fleet.from_dict(fleet)
     problems: dict[tuple[str, ...], dict[str, Any]] = {}
-    for check in CHECKS:
+    for check in (check for check in CHECKS if check.needs in needs):
         for finding in check.find(facts):
             code = finding.code or check.code
             same = (code, check.severity, finding.found, finding.wanted, finding.remedy)

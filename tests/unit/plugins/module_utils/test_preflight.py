@@ -71,6 +71,14 @@ def fixture_fleet():
         "minimum_free_gib": {"/var/lib/docker": 40},
         "minimum_memlock_mib": 64,
         "max_clock_skew_s": 5,
+        "inventory": {
+            "groups": {"gpustack_workers": list(names), "gpustack_servers": ["server"]},
+            "variables": {"gpustack_worker_image": list(names)},
+            "read": ["gpustack_worker_image", "gpustack_host"],
+            "options": ["gpustack_worker_image", "gpustack_worker_ip"],
+            "missing": {},
+            "placeholders": {},
+        },
     }
 
 
