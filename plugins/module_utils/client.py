@@ -49,7 +49,8 @@ SUPPORTED_BELOW: Version = (2, 4, 0)
 # Up to here a client on 127.0.0.1 is the administrator, whatever credentials it sends.
 LOCALHOST_TRUST_BELOW: Version = (2, 2, 0)
 
-PAGE_SIZE = 100
+# GPUStack sets no limit (seen with 2.1.1), so that a listing is one request and one state of things.
+PAGE_SIZE = 10_000
 RETRY_DELAYS_SECONDS = (1.0, 2.0, 4.0)
 RETRIED_STATUS = frozenset({502, 503, 504})
 

@@ -115,7 +115,7 @@ class FakeGPUStack:
     version: str = "v2.1.1"
     trusts_localhost: bool = True
     openai_errors: bool = False  # the form that errors take once an inference request has failed
-    page_size_limit: int = 1000
+    page_size_limit: int = 10**6
     life: Callable[[dict[str, Any]], list[Step]] = lambda instance: COMES_UP
     dropped_fields: frozenset[str] = frozenset()
     requests: list[Recorded] = field(default_factory=list)

@@ -193,7 +193,7 @@ def test_item_that_moves_to_the_next_page_meanwhile_comes_once(fake: FakeGPUStac
 
 def test_empty_listing_is_one_request(fake: FakeGPUStack) -> None:
     assert list(client_of(fake).listing("/v2/models", search="x", cluster_id=None)) == []
-    assert [r.query for r in fake.requests] == [{"search": "x", "page": "1", "perPage": "100"}]
+    assert [r.query for r in fake.requests] == [{"search": "x", "page": "1", "perPage": "10000"}]
 
 
 @pytest.mark.parametrize(
