@@ -4,11 +4,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The simulated fleet: the real GPUStack on simulated GPU hosts in this machine's Docker engine.
 
-bench.py up      builds, starts and waits for what is missing; quick when all is there
-bench.py status  says what runs where
-bench.py reset   gives every host an empty disk again; images and registry stay
-bench.py welcome tells how to look around once site.yml has run
-bench.py down    removes hosts, volumes and network; with --images the images too
+bench.py up        builds, starts and waits for what is missing; quick when all is there
+bench.py status    says what runs where
+bench.py reset     gives every host an empty disk again; images and registry stay
+bench.py welcome   tells how to look around once site.yml has run
+bench.py gpustack  builds GPUStack's image of every release, also the newest, and prints them
+bench.py down      removes hosts, volumes and network; with --images the images too
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CHECKOUT = HERE.parent.parent
 def main() -> int:
     """Runs one command; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=("up", "status", "welcome", "reset", "down"))
+    parser.add_argument("command", choices=("up", "status", "welcome", "reset", "gpustack", "down"))
     parser.add_argument("--profile", default="reference", help="a file of molecule/bench/profiles, without .yml")
     parser.add_argument("--images", action="store_true", help="down: remove the images and the registry's store too")
     options = parser.parse_args()
@@ -43,6 +44,8 @@ def main() -> int:
             lifecycle.reset(profile, state, progress)
         elif options.command == "down":
             lifecycle.down(state, progress, with_images=options.images)
+        elif options.command == "gpustack":
+            lifecycle.gpustack_images(state, progress)
         elif options.command == "welcome":
             print(welcome.text(profile, state))
         else:

@@ -41,13 +41,7 @@ from .errors import (
     UnsupportedVersion,
 )
 from .masking import mask_url, redact
-
-Version = tuple[int, int, int]
-
-SUPPORTED_FROM: Version = (2, 1, 1)
-SUPPORTED_BELOW: Version = (2, 4, 0)
-# Up to here a client on 127.0.0.1 is the administrator, whatever credentials it sends.
-LOCALHOST_TRUST_BELOW: Version = (2, 2, 0)
+from .releases import LOCALHOST_TRUST_BELOW, SUPPORTED_BELOW, SUPPORTED_FROM, Version, version_text
 
 # GPUStack sets no limit (seen with 2.1.1), so that a listing is one request and one state of things.
 PAGE_SIZE = 10_000
@@ -378,8 +372,3 @@ def _server_message(content: bytes) -> str:
 def _place(where: str) -> str:
     """`'body', 'env', 'A'` → `env.A`."""
     return ".".join(part for part in re.findall(r"[^\s',]+", where) if part != "body") or "body"
-
-
-def version_text(version: Version) -> str:
-    """`(2, 1, 1)` → `2.1.1`."""
-    return ".".join(map(str, version))

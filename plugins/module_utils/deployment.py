@@ -19,6 +19,7 @@ from .logs import read_log
 from .lookup import cluster_named, default_cluster, find_model, find_route
 from .masking import secrets_of
 from .model_spec import KIND, SOURCES
+from .releases import access_policy, made_with_model
 from .waiting import Instance, NoAnswer, Result, Snapshot, follow
 
 _INSTANCE = Kind(label="model instance", path="/v2/model-instances")
@@ -53,7 +54,7 @@ class Deployment:
         visible = {**current, "env": without_marker(current.get("env"))}
         route = find_route(self._client, self.name) if "access_policy" in wanted else None
         if route is not None:
-            visible["access_policy"] = route["access_policy"]
+            visible["access_policy"] = access_policy(route["access_policy"])
         change = compare(wanted, visible, KIND.rules)
 
         if "access_policy" in change.payload and route is None:
@@ -135,8 +136,7 @@ class Deployment:
         """What of a removed model is still there: instances, and the route that was made with it."""
         names = [instance["name"] for instance in self._list_instances()]
         route = find_route(self._client, self.name)
-        # From 2.2 on GPUStack notes the model a route was made for instead of that it was made for one.
-        if route is not None and (route.get("created_by_model") or route.get("created_model_id")):
+        if route is not None and made_with_model(route):
             names.append(f"route {self.name}")
         return names
 

@@ -131,6 +131,11 @@ class Writer:
         if not self.check_mode:
             self._client.post(path, body)
 
+    def put(self, path: str, body: Mapping[str, Any]) -> None:
+        """An update that can't be read back from the same place, such as a route's targets; the caller does that."""
+        if not self.check_mode:
+            self._client.put(path, body)
+
 
 def _differing(wanted: Mapping[str, Any], stored: Mapping[str, Any], rules: Rules) -> Iterator[str]:
     """The names of the wanted fields that differ, in mappings those inside: `options.size`."""

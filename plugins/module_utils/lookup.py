@@ -30,6 +30,10 @@ def find_route(client: Client, name: str) -> Item | None:
     return _named(client, "/v2/model-routes", {"name": name})
 
 
+def find_user(client: Client, name: str) -> Item | None:
+    return _named(client, "/v2/users", {"search": name}, "username")
+
+
 def cluster_named(client: Client, name: str) -> Item:
     """The cluster of that name; NotFound tells which there are."""
     cluster = find_cluster(client, name)
@@ -54,9 +58,9 @@ def _clusters(client: Client) -> list[Item]:
     return list(client.listing("/v2/clusters"))
 
 
-def _named(client: Client, path: str, query: dict[str, str]) -> Item | None:
+def _named(client: Client, path: str, query: dict[str, str], field: str = "name") -> Item | None:
     (name,) = query.values()
-    return next((item for item in client.listing(path, **query) if item["name"] == name), None)
+    return next((item for item in client.listing(path, **query) if item[field] == name), None)
 
 
 def _names(items: list[Item]) -> str:

@@ -26,6 +26,8 @@ KIND = Kind(
     server_owned=frozenset({"id", "created_at", "updated_at", "ready_replicas"}),
 )
 
+CATEGORIES = ["llm", "embedding", "image", "reranker", "speech_to_text", "text_to_speech", "unknown"]
+
 OPTIONS: dict[str, dict[str, Any]] = {
     "name": {"type": "str", "required": True},
     "huggingface_repo_id": {"type": "str"},
@@ -38,7 +40,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "categories": {
         "type": "list",
         "elements": "str",
-        "choices": ["llm", "embedding", "image", "reranker", "speech_to_text", "text_to_speech", "unknown"],
+        "choices": CATEGORIES,
     },
     "cluster": {"type": "str"},
     "placement_strategy": {"type": "str", "choices": ["spread", "binpack"]},
@@ -134,13 +136,17 @@ def wanted_model(params: Mapping[str, Any]) -> dict[str, Any]:
     return wanted
 
 
-def _check(params: Mapping[str, Any]) -> None:
-    name = params["name"]
+def check_callable_name(label: str, name: str) -> None:
+    """Raise Invalid when no request could name a model or route of this name."""
     if not _NAME.fullmatch(name):
         raise Invalid(
-            f"name is {name!r}; a model that can be called starts with a letter, ends with a letter or digit, and has "
-            "only letters, digits, '_', '-' and '.' in between."
+            f"name is {name!r}; a {label} that can be called starts with a letter, ends with a letter or digit, and "
+            "has only letters, digits, '_', '-' and '.' in between."
         )
+
+
+def _check(params: Mapping[str, Any]) -> None:
+    check_callable_name("model", params["name"])
     if (params.get("replicas") or 0) < 0:
         raise Invalid(f"replicas is {params['replicas']}; wanted is 0 (stopped) or more.")
     if VARIABLE in (params.get("env") or {}):

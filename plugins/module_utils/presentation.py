@@ -11,6 +11,7 @@ from typing import Any
 
 from .masking import mask_fields
 from .model_spec import KIND as MODEL
+from .releases import access_policy, made_with_model
 
 _MIB = 2**20
 
@@ -59,6 +60,7 @@ _GPU_FIELDS = (
     "driver_version",
     "runtime_version",
 )
+_ROUTE_FIELDS = ("id", "name", "description", "categories", "generic_proxy", "ready_targets", "created_at")
 _CLUSTER_FIELDS = (
     "id",
     "name",
@@ -106,12 +108,24 @@ def show_route(route: Mapping[str, Any], target: Mapping[str, Any]) -> dict[str,
     return {
         "id": route["id"],
         "name": route["name"],
-        "access_policy": route.get("access_policy"),
+        "access_policy": access_policy(route.get("access_policy")),
         "targets": route.get("targets"),
         "ready_targets": route.get("ready_targets"),
         "weight": target.get("weight"),
         "state": target.get("state"),
     }
+
+
+def show_model_route(
+    route: Mapping[str, Any], targets: Iterable[Mapping[str, Any]], users: Iterable[str] | None
+) -> dict[str, Any]:
+    """A route with its targets as they are declared; `users` is null where nobody looked."""
+    shown = {name: route.get(name) for name in _ROUTE_FIELDS}
+    shown["access_policy"] = access_policy(route.get("access_policy"))
+    shown["users"] = None if users is None else list(users)
+    shown["made_with_model"] = made_with_model(route)
+    shown["targets"] = list(targets)
+    return shown
 
 
 def show_worker(worker: Mapping[str, Any], cluster: str | None) -> dict[str, Any]:

@@ -68,14 +68,14 @@ ansible_facts:
 
 import os
 
-from ansible_collections.gpuops.gpustack.plugins.module_utils.client import (
-    SUPPORTED_BELOW,
-    SUPPORTED_FROM,
-    Client,
-    version_text,
-)
+from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
 from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import GPUStackError, UnsupportedVersion
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule, connection_from
+from ansible_collections.gpuops.gpustack.plugins.module_utils.releases import (
+    SUPPORTED_BELOW,
+    SUPPORTED_FROM,
+    version_text,
+)
 
 
 def server_facts(client: Client) -> dict[str, object]:

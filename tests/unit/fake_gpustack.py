@@ -69,6 +69,7 @@ NESTED_DEFAULTS: dict[str, dict[str, Any]] = {
         "ngram_max_match_length": None,
     },
 }
+ROUTE_FIELDS = ("name", "description", "categories", "generic_proxy")
 SOURCE_IDS = {"huggingface": "huggingface_repo_id", "model_scope": "model_scope_model_id", "local_path": "local_path"}
 
 # One step of an instance's life: the fields that change.
@@ -127,6 +128,7 @@ class FakeGPUStack:
     instances: dict[int, dict[str, Any]] = field(default_factory=dict)
     routes: dict[int, dict[str, Any]] = field(default_factory=dict)
     targets: dict[int, dict[str, Any]] = field(default_factory=dict)
+    users: dict[int, dict[str, Any]] = field(default_factory=dict)
     now: datetime = datetime(2026, 3, 1, 9, 30, tzinfo=timezone.utc)
 
     def __post_init__(self) -> None:
@@ -201,6 +203,10 @@ class FakeGPUStack:
                 self._ages[instance["id"]] = len(COMES_UP)
         return model
 
+    def add_user(self, username: str, **fields: Any) -> dict[str, Any]:
+        row = self._row(username=username, is_admin=False, is_active=True, full_name=None, **fields)
+        return self.users.setdefault(row["id"], row)
+
     def instances_of(self, name: str) -> list[dict[str, Any]]:
         return [instance for instance in self.instances.values() if instance["model_name"] == name]
 
@@ -243,9 +249,9 @@ class FakeGPUStack:
         pagination = {"page": page, "perPage": size, "total": len(rows), "totalPage": -(-len(rows) // size)}
         return {"items": rows[(page - 1) * size : page * size], "pagination": pagination}
 
-    def _named(self, request: Recorded, rows: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    def _named(self, request: Recorded, rows: dict[int, dict[str, Any]], field: str = "name") -> dict[str, Any]:
         name, part = request.query.get("name"), request.query.get("search", "").lower()
-        found = (r for r in rows.values() if (name is None or r["name"] == name) and part in r["name"].lower())
+        found = (r for r in rows.values() if (name is None or r[field] == name) and part in r[field].lower())
         return self._page(request, found)
 
     @staticmethod
@@ -375,6 +381,8 @@ class FakeGPUStack:
         lines = self.logs.get(row["model_name"], "").splitlines()
         return "\n".join(lines[-int(request.query["tail"]) :])
 
+    # Routes
+
     def _list_routes(self, request: Recorded) -> dict[str, Any]:
         answer = self._named(request, self.routes)
         # A route that was made with a model goes a moment after its last target.
@@ -382,17 +390,90 @@ class FakeGPUStack:
         self.routes = {i: r for i, r in self.routes.items() if i in used or not r["created_by_model"]}
         return answer
 
+    def _post_route(self, request: Recorded) -> dict[str, Any]:
+        if any(route["name"] == request.body["name"] for route in self.routes.values()):
+            raise Refusal(409, "AlreadyExists", f"ModelRoute with name '{request.body['name']}' already exists.")
+        route = self._row(
+            description=None,
+            categories=[],
+            generic_proxy=False,
+            created_by_model=False,
+            ready_targets=0,
+            access_policy="authed",
+        )
+        route.update({name: value for name, value in request.body.items() if name in ROUTE_FIELDS})
+        self.routes[route["id"]] = route
+        self._replace_targets(route, request.body.get("targets") or [])
+        return _without_none(route)
+
+    def _put_route(self, request: Recorded, key: int) -> dict[str, Any]:
+        """What is not sent stays; a list of targets replaces all of them."""
+        route = self._find(self.routes, key, "ModelRoute")
+        route.update({name: value for name, value in request.body.items() if name in ROUTE_FIELDS})
+        if request.body.get("targets") is not None:
+            self._replace_targets(route, request.body["targets"])
+        return _without_none(route)
+
+    def _delete_route(self, request: Recorded, key: int) -> None:
+        self._find(self.routes, key, "ModelRoute")
+        del self.routes[key]
+        self.targets = {i: row for i, row in self.targets.items() if row["route_id"] != key}
+
+    def _replace_targets(self, route: dict[str, Any], items: list[dict[str, Any]]) -> None:
+        for item in items:
+            if item.get("provider_id") is None and item["model_id"] not in self.models:
+                raise Refusal(404, "NotFound", f"Model with id '{item['model_id']}' not found.")
+        kept = {item["id"] for item in items if "id" in item}
+        self.targets = {i: t for i, t in self.targets.items() if t["route_id"] != route["id"] or i in kept}
+        for item in items:
+            if "id" in item:
+                # A change makes it unavailable until GPUStack has looked again; a null is ignored.
+                changes = {name: value for name, value in item.items() if value is not None}
+                if any(self.targets[item["id"]].get(name) != value for name, value in changes.items()):
+                    self.targets[item["id"]].update(changes, state="unavailable")
+            else:
+                if item.get("fallback_status_codes"):
+                    self._unset_fallbacks(route["id"])
+                row = self._row(route_id=route["id"], name=f"{route['name']}-x", state="unavailable", **item)
+                self.targets[row["id"]] = row
+        route["targets"] = len(items)
+
+    def _unset_fallbacks(self, route_id: int) -> None:
+        for target in self.targets.values():
+            if target["route_id"] == route_id:
+                target["fallback_status_codes"] = None
+
+    def _set_fallback(self, request: Recorded, key: int) -> dict[str, Any]:
+        target = self._find(self.targets, key, "ModelRouteTarget")
+        if request.body["fallback_status_codes"] is not None:
+            self._unset_fallbacks(target["route_id"])
+        target["fallback_status_codes"] = request.body["fallback_status_codes"]
+        return _without_none(target)
+
     def _list_targets(self, request: Recorded) -> dict[str, Any]:
-        model_id = request.query.get("model_id")
-        return self._page(request, [r for r in self.targets.values() if model_id in (None, str(r["model_id"]))])
+        """A target becomes active by the next look once its model has a running replica."""
+        filters = {name: int(request.query[name]) for name in ("model_id", "route_id") if name in request.query}
+        found = [t for t in self.targets.values() if all(t.get(name) == value for name, value in filters.items())]
+        answer = self._page(request, [_without_none(target) for target in found])
+        for target in found:
+            model = self.models.get(target.get("model_id", 0))
+            if model is None or model["ready_replicas"]:
+                target["state"] = "active"
+        return answer
+
+    def _delete_target(self, request: Recorded, key: int) -> None:
+        self._find(self.targets, key, "ModelRouteTarget")
+        del self.targets[key]
 
     def _access(self, request: Recorded, key: int) -> dict[str, Any]:
-        return {"items": self._find(self.routes, key, "Model")["users"] if "users" in self.routes[key] else []}
+        return {"items": self._find(self.routes, key, "Model").get("users", [])}
 
     def _set_access(self, request: Recorded, key: int) -> dict[str, Any]:
         route = self._find(self.routes, key, "Model")
-        route.update(access_policy=request.body["access_policy"], users=request.body["users"])
-        return {"items": route["users"]}
+        ids = [user["id"] for user in request.body["users"]]
+        users = [{"id": i, "username": self._find(self.users, i, "User")["username"]} for i in ids]
+        route.update(access_policy=request.body["access_policy"], users=users)
+        return {"items": users}
 
     # Clusters and workers
 
@@ -462,9 +543,16 @@ _URLS: list[tuple[str, str, Callable[..., Any]]] = [
     ("DELETE", r"/v2/model-instances/(\d+)", FakeGPUStack._delete_instance),
     ("GET", r"/v2/model-instances/(\d+)/logs", FakeGPUStack._log),
     ("GET", r"/v2/model-routes", FakeGPUStack._list_routes),
+    ("POST", r"/v2/model-routes", FakeGPUStack._post_route),
+    ("GET", r"/v2/model-routes/(\d+)", lambda fake, request, key: _without_none(fake._find(fake.routes, key, "Route"))),
+    ("PUT", r"/v2/model-routes/(\d+)", FakeGPUStack._put_route),
+    ("DELETE", r"/v2/model-routes/(\d+)", FakeGPUStack._delete_route),
     ("GET", r"/v2/model-routes/(\d+)/access", FakeGPUStack._access),
     ("POST", r"/v2/model-routes/(\d+)/access", FakeGPUStack._set_access),
     ("GET", r"/v2/model-route-targets", FakeGPUStack._list_targets),
+    ("DELETE", r"/v2/model-route-targets/(\d+)", FakeGPUStack._delete_target),
+    ("POST", r"/v2/model-route-targets/(\d+)/set-fallback", FakeGPUStack._set_fallback),
+    ("GET", r"/v2/users", lambda fake, request: fake._named(request, fake.users, "username")),
     ("GET", r"/v2/clusters", FakeGPUStack._list_clusters),
     ("POST", r"/v2/clusters", FakeGPUStack._post_cluster),
     ("GET", r"/v2/clusters/(\d+)", lambda fake, request, key: _without_none(fake._find(fake.clusters, key, "cluster"))),

@@ -27,7 +27,10 @@ PREFIX = "gpuops-bench"
 
 @dataclass(frozen=True)
 class Image:
-    """One image. ``files`` maps a path in the build context to the file or directory it comes from."""
+    """One image. ``files`` maps a path in the build context to the file or directory it comes from, later ones win.
+
+    What is ``on_demand`` is built only when it is named, since most uses of the fleet do without.
+    """
 
     name: str
     files: dict[str, Path]
@@ -35,6 +38,25 @@ class Image:
     seconds: int
     repository: str | None = None
     needs_pip: bool = False
+    on_demand: bool = False
+
+
+def _gpustack(release: str, name: str, *, on_demand: bool = False) -> Image:
+    """GPUStack of one release, with the versions of the tools that this release looks for."""
+    return Image(
+        name,
+        {
+            "Dockerfile": BENCH / "images" / "gpustack" / "Dockerfile",
+            "constraints.txt": BENCH / "images" / "gpustack" / f"constraints-{release}.txt",
+            "stand_ins/gpustack": BENCH / "stand_ins" / "gpustack",
+            "stand_ins/gpustack/third_party/bin/versions.json": BENCH / "images" / "gpustack" / f"tools-{release}.json",
+        },
+        "base",
+        150,
+        f"gpustack/gpustack:v{release}",
+        needs_pip=True,
+        on_demand=on_demand,
+    )
 
 
 RUNNER_FLAGS = BENCH.parent.parent / "plugins" / "module_utils" / "planning" / "vllm_flags.py"
@@ -65,18 +87,8 @@ IMAGES = (
         15,
         "gpustack/runner:cuda12.9-vllm0.17.1",
     ),
-    Image(
-        "gpustack",
-        {
-            "Dockerfile": BENCH / "images" / "gpustack" / "Dockerfile",
-            "constraints.txt": BENCH / "images" / "gpustack" / "constraints-2.1.1.txt",
-            "stand_ins/gpustack": BENCH / "stand_ins" / "gpustack",
-        },
-        "base",
-        150,
-        "gpustack/gpustack:v2.1.1",
-        needs_pip=True,
-    ),
+    _gpustack("2.1.1", "gpustack"),
+    _gpustack("2.3.0", "gpustack-newest", on_demand=True),
 )
 
 
@@ -93,11 +105,12 @@ def tags() -> dict[str, str]:
     return result
 
 
-def ensure_images(state: State, progress: Progress) -> dict[str, str]:
-    """Builds what is missing, in order; returns ``tags()``."""
+def ensure_images(state: State, progress: Progress, names: Iterable[str] | None = None) -> dict[str, str]:
+    """Builds what is missing of these images (None: all but those on demand), in order; returns ``tags()``."""
     wanted = tags()
+    chosen = {image.name for image in IMAGES if not image.on_demand} if names is None else set(names)
     for image in IMAGES:
-        if inspect("image", wanted[image.name]) is None:
+        if image.name in chosen and inspect("image", wanted[image.name]) is None:
             if image.parent is None:
                 ensure_tools({"debootstrap": "debootstrap"}, state, progress)
             progress.say(f"building the {image.name} image (about {image.seconds} s) …")

@@ -29,6 +29,18 @@ def up(profile: Profile, state: State, progress: Progress) -> None:
     print(_summary(profile, state, local))
 
 
+def gpustack_images(state: State, progress: Progress) -> None:
+    """Builds GPUStack's image of every release, pushes them where the registry runs, and prints release and image."""
+    ensure_engine(state, progress)
+    releases = [image for image in images.IMAGES if (image.repository or "").startswith("gpustack/gpustack:")]
+    wanted = images.ensure_images(state, progress, ["base", *(image.name for image in releases)])
+    container = inspect("container", registry.NAME)
+    if container is not None and container["State"]["Running"]:
+        registry.push(f"127.0.0.1:{registry.published_port()}", wanted, state, progress)
+    for image in releases:
+        print((image.repository or "").rpartition(":")[2], wanted[image.name])
+
+
 def reset(profile: Profile, state: State, progress: Progress) -> None:
     """Removes the hosts with their disks and makes them again."""
     ensure_engine(state, progress)

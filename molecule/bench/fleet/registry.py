@@ -44,10 +44,10 @@ def ensure_registry(image: str, progress: Progress) -> str:
 
 
 def push(local: str, wanted: dict[str, str], state: State, progress: Progress) -> None:
-    """Pushes the images that the registry lacks; a second tag with the build's hash, pushed last, tells which it
+    """Pushes the built images that the registry lacks; a second tag with the build's hash, pushed last, tells which it
     has."""
     for image in IMAGES:
-        if image.repository is None:
+        if image.repository is None or inspect("image", wanted[image.name]) is None:
             continue
         repository, release = image.repository.split(":")
         build = f"build-{wanted[image.name].split(':')[1]}"

@@ -176,8 +176,9 @@ def test_an_images_tag_follows_its_files_and_its_parent(monkeypatch, tmp_path):
     assert len({before["child"], changed["child"], rebased["child"]}) == 3
 
 
-def test_constraints_pin_names_and_versions_only():
-    lines = (images.BENCH / "images" / "gpustack" / "constraints-2.1.1.txt").read_text().splitlines()
+@pytest.mark.parametrize("release", ["2.1.1", "2.3.0"])
+def test_constraints_pin_names_and_versions_only(release):
+    lines = (images.BENCH / "images" / "gpustack" / f"constraints-{release}.txt").read_text().splitlines()
 
-    assert "gpustack==2.1.1" in lines
+    assert f"gpustack=={release}" in lines
     assert all(len(line.split("==")) == 2 and " " not in line for line in lines)

@@ -211,12 +211,13 @@ def test_other_place_for_the_weights_takes_the_whole_place(fleet: FakeGPUStack) 
 def test_access_is_compared_with_the_route_and_changed_there(fleet: FakeGPUStack) -> None:
     call("model", fleet, **DECLARED)
     (route,) = fleet.routes.values()
-    route["users"] = [{"id": 7, "username": "kim"}]
+    kim = fleet.add_user("kim")
+    route["users"] = [{"id": kim["id"], "username": "kim"}]
     answer = call("model", fleet, **DECLARED, access_policy="public")
     assert answer["changed"] is True
     assert answer["diff"]["after"] == {"access_policy": "public"}
     assert fleet.writes() == [("POST", f"/v2/model-routes/{route['id']}/access")]
-    assert (route["access_policy"], route["users"]) == ("public", [{"id": 7}])
+    assert (route["access_policy"], route["users"]) == ("public", [{"id": kim["id"], "username": "kim"}])
     assert call("model", fleet, **DECLARED, access_policy="public")["changed"] is False
 
 
