@@ -44,3 +44,20 @@ options:
     type: int
     default: 30
 """
+
+    # For plugins, which have variables and a configuration file beside the options.
+    PLUGINS = r"""
+options:
+  server_url:
+    vars:
+      - name: gpustack_server_url
+  username:
+    vars:
+      - name: gpustack_server_admin_username
+  password:
+    vars:
+      - name: gpustack_server_admin_password
+  validate_certs:
+    vars:
+      - name: gpustack_server_validate_certs
+"""

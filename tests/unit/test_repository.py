@@ -16,6 +16,7 @@ import yaml
 
 PROJECT = Path(__file__).resolve().parents[2]
 MODULES = sorted(path.stem for path in (PROJECT / "plugins/modules").glob("*.py"))
+INVENTORIES = sorted(path.stem for path in (PROJECT / "plugins/inventory").glob("*.py"))
 ROLES = sorted(path.name for path in (PROJECT / "roles").iterdir())
 # Modules that never talk to GPUStack, and so take no connection.
 ON_HOSTS = {
@@ -41,10 +42,10 @@ def test_action_group_holds_every_module_that_talks_to_gpustack() -> None:
     assert sorted(name for name in group if isinstance(name, str)) == sorted(set(MODULES) - ON_HOSTS)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_module_has_unit_tests(module: str) -> None:
-    found = list((PROJECT / "tests/unit/plugins").glob(f"*/test_{module}.py"))
-    assert found, f"no tests/unit/plugins/*/test_{module}.py"
+@pytest.mark.parametrize("plugin", [*MODULES, *INVENTORIES])
+def test_every_module_and_inventory_has_unit_tests(plugin: str) -> None:
+    found = list((PROJECT / "tests/unit/plugins").glob(f"*/test_{plugin}.py"))
+    assert found, f"no tests/unit/plugins/*/test_{plugin}.py"
 
 
 def argument_specs(role: str) -> dict[str, Any]:
