@@ -20,6 +20,7 @@ INVENTORIES = sorted(path.stem for path in (PROJECT / "plugins/inventory").glob(
 ROLES = sorted(path.name for path in (PROJECT / "roles").iterdir())
 # Modules that never talk to GPUStack, and so take no connection.
 ON_HOSTS = {
+    "connectivity_facts",
     "container_gpu_info",
     "daemon_config",
     "engine_info",
@@ -29,6 +30,7 @@ ON_HOSTS = {
     "nvidia_stack_facts",
     "package_holds",
     "package_rehearsal",
+    "port_listener",
     "report",
 }
 

@@ -39,6 +39,8 @@ class Fleet:
       may own them
     * ``minimum_free_gib``: ``{path: GiB}``
     * ``required_paths``: ``{path that every worker has: what brings it}``
+    * ``connections``: ``{host: gpustack_connectivity of connectivity_facts}``, ``listeners``: ``{host: result of
+      port_listener}``, ``connection_ports``: what the ports that were tried are for, as in ``ports``
     * ``inventory``: ``gpustack_inventory`` of ``inventory_facts``
     """
 
@@ -54,6 +56,9 @@ class Fleet:
     minimum_free_gib: Mapping[str, float] = field(default_factory=dict)
     minimum_memlock_mib: int | None = None
     max_clock_skew_s: float | None = None
+    connections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    listeners: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    connection_ports: Mapping[str, str] = field(default_factory=dict)
     inventory: Mapping[str, Any] | None = None
 
     @classmethod
@@ -65,11 +70,17 @@ class Fleet:
             raise ValueError(f"unknown keys {', '.join(unknown)}: wanted are {', '.join(known)}")
         if "hosts" not in data:
             raise ValueError("the key hosts is missing: the facts gpustack_host by host name are wanted")
-        for name in ("hosts", "gpus", "workers", "server", "ports", "minimum_free_gib"):
+        mappings = ("hosts", "gpus", "workers", "server", "ports", "minimum_free_gib", "connections", "listeners")
+        for name in mappings:
             if data.get(name) is not None and not isinstance(data[name], Mapping):
                 raise ValueError(f"{name} is a {type(data[name]).__name__}: a dictionary is wanted")
         given = {name: value for name, value in data.items() if value is not None}
-        for name in set(given) & {"hosts", "gpus"}:  # a host that did not answer has nothing to say
+        for name in set(given) & {
+            "hosts",
+            "gpus",
+            "connections",
+            "listeners",
+        }:  # a host that did not answer has nothing to say
             given[name] = {host: facts for host, facts in given[name].items() if facts}
         return cls(**given)
 

@@ -159,22 +159,6 @@ def worker_address_missing(fleet: Fleet) -> Iterator[Finding]:
         )
 
 
-def mtu_differs(fleet: Fleet) -> Iterator[Finding]:
-    """Large packets between hosts of different MTU are lost silently, and NCCL waits for them."""
-    mtus = {
-        host: (facts.get("interface_mtu") or {}).get(fleet.workers[host].get("interface"))
-        for host, facts in fleet.worker_facts().items()
-    }
-    groups = by_value({host: mtu for host, mtu in mtus.items() if mtu})
-    if len(groups) > 1:
-        yield Finding(
-            sorted(host for _mtu, hosts in groups for host in hosts),
-            ", ".join(f"MTU {mtu} on {' '.join(hosts)}" for mtu, hosts in groups),
-            "one MTU on the interfaces between workers",
-            "Set the same MTU on the workers' interfaces and on the switch between them.",
-        )
-
-
 def worker_name_duplicate(fleet: Fleet) -> Iterator[Finding]:
     """GPUStack takes a name once and refuses the second worker."""
     names = {host: worker.get("name") for host, worker in fleet.workers.items()}

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from . import gpu_checks, host_checks, inventory_checks, site_checks
+from . import connection_checks, gpu_checks, host_checks, inventory_checks, site_checks
 from .fleet import Finding, Fleet
 
 ERROR = "error"
@@ -69,7 +69,13 @@ CHECKS = (
     Check(host_checks.memlock_limit_low, WARNING, "the limit of locked memory is low", HOST),
     Check(host_checks.required_path_missing, ERROR, "something that must be there is missing", DRIVER),
     Check(host_checks.disk_space_low, ERROR, "too little disk space", HOST),
-    Check(host_checks.mtu_differs, WARNING, "workers' interfaces have different MTUs", HOST),
+    Check(connection_checks.host_unreachable, ERROR, "a host cannot be reached from another", HOST),
+    Check(connection_checks.connection_dropped, ERROR, "connections between hosts get no answer", HOST),
+    Check(connection_checks.connection_rejected, ERROR, "connections between hosts are rejected", HOST),
+    Check(connection_checks.large_packets_lost, ERROR, "large packets between hosts are lost", HOST),
+    Check(connection_checks.worker_route_differs, WARNING, "packets leave by another interface", HOST),
+    Check(connection_checks.mtu_differs, WARNING, "workers' interfaces have different MTUs", HOST),
+    Check(connection_checks.mtu_small, WARNING, "the MTU of a worker's interface is small", HOST),
     Check(host_checks.facts_incomplete, WARNING, "not everything could be looked at", HOST),
     Check(gpu_checks.gpu_facts_missing, ERROR, "nothing is known of the host's GPUs", DRIVER),
     Check(gpu_checks.gpu_problem, ERROR, "the GPUs cannot be used", DRIVER),
