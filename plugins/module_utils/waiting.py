@@ -54,7 +54,7 @@ class Snapshot:
     """A model at one moment.
 
     `stale` names the instances that are about to be replaced and count as not there; `moved` says that this run has
-    changed something, so that one good look is not enough.
+    changed something, so that one good look is not enough; `busy` that more is to be done, which no instance shows.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Snapshot:
     instances: Sequence[Instance]
     stale: Sequence[str] = ()
     moved: bool = False
+    busy: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def judge(snapshot: Snapshot, progress: Progress, now: float) -> tuple[Progress,
     if snapshot.moved:
         progress = replace(progress, good_polls_wanted=STABLE_POLLS)
     complete = len(present) == len(snapshot.instances) == snapshot.replicas
-    if complete and all(instance["state"] == "running" for instance in present):
+    if complete and not snapshot.busy and all(instance["state"] == "running" for instance in present):
         progress = replace(progress, good_polls=progress.good_polls + 1)
         if progress.good_polls >= progress.good_polls_wanted:
             return progress, Verdict(Outcome.DONE, text)
@@ -131,47 +132,103 @@ def follow(
     sleep: Callable[[float], None],
     report: Callable[[str], None] = lambda line: None,
 ) -> Result:
-    """Look until all replicas run, one of them failed, or the time is over.
+    """Look until all replicas of a model run, one of them failed, or the time is over; see `follow_all`."""
+    (result,) = follow_all(
+        lambda: [look()], read_log, timeout_seconds=timeout_seconds, clock=clock, sleep=sleep, report=report
+    ).values()
+    return result
 
-    `report` gets a line whenever it differs from the one before. Raises NoAnswer when the server stays away too long.
+
+def follow_all(
+    look: Callable[[], Sequence[Snapshot]],
+    read_log: Callable[[Instance], Sequence[str]],
+    *,
+    timeout_seconds: float,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+    report: Callable[[str], None] = lambda line: None,
+) -> dict[str, Result]:
+    """Look until every model runs with all its replicas or has failed, or the time is over. Results by model name.
+
+    A model that failed stops no other. One that is missing from a look is not waited for any more. `report` gets a
+    model's line whenever it differs from the one before; of several models, those that run at the first look say
+    nothing. Raises NoAnswer when the server stays away too long.
     """
-    progress = Progress()
+    models: dict[str, _Followed] = {}
     end = clock() + timeout_seconds
-    last_line = ""
-    logs: dict[int, Sequence[str]] = {}
     answered = clock()
+    away = False
     while True:
         try:
-            snapshot = look()
+            snapshots = {snapshot.name: snapshot for snapshot in look()}
         except NoAnswer:
             if clock() - answered > SERVER_PATIENCE_SECONDS:
                 raise
-            if last_line != _AWAY_LINE:
+            if not away:
                 report(_AWAY_LINE)
-                last_line = _AWAY_LINE
+                away = True
+                for model in models.values():
+                    if model.verdict.outcome is Outcome.WAITING:
+                        model.line = ""
             sleep(POLL_SECONDS)
             continue
-        answered = clock()
-        progress, verdict = judge(snapshot, progress, clock())
-        if verdict.text != last_line:
-            report(verdict.text)
-            last_line = verdict.text
+        answered, away = clock(), False
+        models = {name: models.get(name) or _Followed() for name in snapshots}
+        over = f"After {timeout_seconds:g} seconds" if clock() >= end else ""
+        for name, model in models.items():
+            model.see(snapshots[name], read_log, clock(), over=over, quiet=len(snapshots) > 1, report=report)
+        if not any(model.verdict.outcome is Outcome.WAITING for model in models.values()):
+            return {name: model.result(read_log) for name, model in models.items()}
+        sleep(POLL_SECONDS)
+
+
+class _Followed:
+    """One of the models that are waited for."""
+
+    def __init__(self) -> None:
+        self.progress = Progress()
+        self.verdict = Verdict(Outcome.WAITING, "")
+        self.line = ""
+        self._logs: dict[int, Sequence[str]] = {}
+
+    def see(
+        self,
+        snapshot: Snapshot,
+        read_log: Callable[[Instance], Sequence[str]],
+        now: float,
+        *,
+        over: str,
+        quiet: bool,
+        report: Callable[[str], None],
+    ) -> None:
+        """Judge another look; a model that has failed once stays so. `over` says after what time there is no more."""
+        if self.verdict.outcome is Outcome.FAILED:
+            return
+        first = self.progress.polls == 0
+        self.progress, verdict = judge(snapshot, self.progress, now)
+        if verdict.text != self.line:
+            if not (quiet and first and verdict.outcome is Outcome.DONE):
+                report(verdict.text)
+            self.line = verdict.text
         # A restarted engine begins a new log: keep the one that holds the cause.
         for instance in snapshot.instances:
-            if instance["state"] == "error" and instance["id"] not in logs and instance["name"] not in snapshot.stale:
-                logs[instance["id"]] = read_log(instance)
-        if verdict.outcome is Outcome.WAITING and clock() >= end:
+            unread = instance["state"] == "error" and instance["id"] not in self._logs
+            if unread and instance["name"] not in snapshot.stale:
+                self._logs[instance["id"]] = read_log(instance)
+        if verdict.outcome is Outcome.WAITING and over:
             verdict = replace(
                 verdict,
                 outcome=Outcome.FAILED,
                 instance=verdict.instance or next(iter(snapshot.instances), None),
-                reason=f"After {timeout_seconds:g} seconds not all replicas run: {verdict.text}",
+                reason=f"{over} not all replicas run: {verdict.text}",
             )
-        if verdict.outcome is Outcome.FAILED and verdict.instance is not None:
-            return Result(verdict, logs.get(verdict.instance["id"]) or read_log(verdict.instance))
-        if verdict.outcome is not Outcome.WAITING:
-            return Result(verdict)
-        sleep(POLL_SECONDS)
+        self.verdict = verdict
+
+    def result(self, read_log: Callable[[Instance], Sequence[str]]) -> Result:
+        instance = self.verdict.instance
+        if self.verdict.outcome is Outcome.FAILED and instance is not None:
+            return Result(self.verdict, self._logs.get(instance["id"]) or read_log(instance))
+        return Result(self.verdict)
 
 
 def failure_message(result: Result) -> str:
