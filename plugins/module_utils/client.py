@@ -99,10 +99,14 @@ class Client:
     def server_url(self) -> str:
         return self._base
 
-    def connect(self) -> None:
-        """Check address, version and credentials; raises the error that says which of them is wrong."""
+    def connect(self, *, ask_who: bool = True) -> None:
+        """Check address, version and credentials; raises the error that says which of them is wrong.
+
+        Without `ask_who` it is the first request after this that tells wrong credentials.
+        """
         self.server_version = self._supported_version()
-        self.get("/v2/users/me")
+        if ask_who:
+            self.get("/v2/users/me")
         if self.server_version < LOCALHOST_TRUST_BELOW and _is_loopback(self._base):
             self._check_credentials_on_loopback()
 

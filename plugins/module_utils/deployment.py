@@ -18,12 +18,11 @@ from .errors import GPUStackError, Invalid, NotFound, ServerError, Unreachable
 from .logs import read_log
 from .lookup import cluster_named, default_cluster, find_model, find_route
 from .masking import secrets_of
-from .model_spec import KIND, SOURCES
+from .model_spec import DEFAULT_BACKEND, KIND, SOURCES
 from .releases import access_policy, made_with_model
 from .waiting import Instance, NoAnswer, Result, Snapshot, follow
 
-_INSTANCE = Kind(label="model instance", path="/v2/model-instances")
-_DEFAULT_BACKEND = "vLLM"  # without one GPUStack takes the model for one of a custom backend
+INSTANCE = Kind(label="model instance", path="/v2/model-instances")
 
 
 class Deployment:
@@ -62,7 +61,9 @@ class Deployment:
 
         fields = {name: value for name, value in change.payload.items() if name != "access_policy"}
         if not fields.keys().isdisjoint(ENGINE_FIELDS):
-            fields["env"] = with_marker({**visible, **fields}, self._server_time())
+            marker = marker_of(current)
+            member_of = "" if marker is None else marker.member_of
+            fields["env"] = with_marker({**visible, **fields}, self._server_time(), member_of)
         if fields:
             self.model = self._writer.save(KIND, current, fields)
         if route is not None and "access_policy" in change.payload:
@@ -157,7 +158,7 @@ class Deployment:
                 f"There is no model {self.name!r} yet, and nothing says where its weights are. "
                 f"Set one of {', '.join(SOURCES)}."
             )
-        wanted.setdefault("backend", _DEFAULT_BACKEND)
+        wanted.setdefault("backend", DEFAULT_BACKEND)
         change = compare(wanted, None, KIND.rules)
         payload = {**change.payload, "env": with_marker(wanted, self._server_time())}
         self.model = self._writer.save(KIND, None, payload, on_create={"enable_model_route": True})
@@ -190,20 +191,25 @@ class Deployment:
     def _recreate(self, name: str) -> None:
         instance = next(instance for instance in self.instances if instance["name"] == name)
         with contextlib.suppress(NotFound):  # gone meanwhile is as good
-            self._writer.delete(_INSTANCE, instance)
+            self._writer.delete(INSTANCE, instance)
         self.recreated.append(name)
 
     def _list_instances(self) -> list[dict[str, Any]]:
         model_id = (self.model or {}).get("id")
         if model_id is None:
             return []
-        found = self._client.listing(_INSTANCE.path, model_id=model_id)
+        found = self._client.listing(INSTANCE.path, model_id=model_id)
         return sorted(found, key=lambda instance: str(instance["name"]))
 
     def _server_time(self) -> datetime:
-        if self._client.server_time is None:
-            raise ServerError(
-                "GPUStack's answers have no Date header, by which instances of an older configuration are told. "
-                "Let the proxy before GPUStack pass it on."
-            )
-        return self._client.server_time
+        return server_time(self._client)
+
+
+def server_time(client: Client) -> datetime:
+    """The server's own time, by which it dates what it makes."""
+    if client.server_time is None:
+        raise ServerError(
+            "GPUStack's answers have no Date header, by which instances of an older configuration are told. "
+            "Let the proxy before GPUStack pass it on."
+        )
+    return client.server_time

@@ -106,21 +106,30 @@ class Writer:
         """
         if self.check_mode:
             return {**(current or {}), **payload}
-        if current is None:
-            stored_id = self._client.post(kind.path, {**payload, **(on_create or {})})["id"]
-        else:
-            stored_id = current["id"]
-            self._client.put(f"{kind.path}/{stored_id}", {**kind.sendable(current), **payload})
+        stored_id = self.send(kind, current, payload, on_create)
         stored: dict[str, Any] = self._client.get(f"{kind.path}/{stored_id}")
-        lost = sorted(_differing(payload, stored, kind.rules))
-        if lost:
-            names = ", ".join(lost)
-            raise NotApplied(
-                f"GPUStack accepted the {kind.label} but did not keep: {names}. Wanted is what was sent; this server "
-                "does not know the field, changes its value, or somebody else wrote meanwhile. Compare the names "
-                "with the API description of this release under /docs, and run again."
-            )
+        check_kept(kind, payload, stored)
         return stored
+
+    def send(
+        self,
+        kind: Kind,
+        current: Mapping[str, Any] | None,
+        payload: Mapping[str, Any],
+        on_create: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Create or update an object and return its number, without reading it back.
+
+        For whoever writes many, reads all of them back in one listing, and holds each against what was sent
+        (`check_kept`). In check mode nothing is sent, and the number of a new object is 0.
+        """
+        number = 0 if current is None else int(current["id"])
+        if self.check_mode:
+            return number
+        if current is None:
+            return int(self._client.post(kind.path, {**payload, **(on_create or {})})["id"])
+        self._client.put(f"{kind.path}/{number}", {**kind.sendable(current), **payload})
+        return number
 
     def delete(self, kind: Kind, current: Mapping[str, Any]) -> None:
         if not self.check_mode:
@@ -135,6 +144,17 @@ class Writer:
         """An update that can't be read back from the same place, such as a route's targets; the caller does that."""
         if not self.check_mode:
             self._client.put(path, body)
+
+
+def check_kept(kind: Kind, payload: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
+    """Raise NotApplied when the server accepted a write and kept something else."""
+    lost = sorted(_differing(payload, stored, kind.rules))
+    if lost:
+        raise NotApplied(
+            f"GPUStack accepted the {kind.label} but did not keep: {', '.join(lost)}. Wanted is what was sent; this "
+            "server does not know the field, changes its value, or somebody else wrote meanwhile. Compare the names "
+            "with the API description of this release under /docs, and run again."
+        )
 
 
 def _differing(wanted: Mapping[str, Any], stored: Mapping[str, Any], rules: Rules) -> Iterator[str]:

@@ -38,13 +38,16 @@ class GPUStackModule(AnsibleModule):  # type: ignore[misc]
         super().__init__(argument_spec={**CONNECTION_OPTIONS, **argument_spec}, supports_check_mode=True, **kwargs)
         self._show_what_is_no_secret()
 
-    def run(self, task: Callable[[Client, Writer], dict[str, Any]]) -> None:
-        """Connect, run the task and exit with what it returns; any error of the server ends in one message."""
+    def run(self, task: Callable[[Client, Writer], dict[str, Any]], *, ask_who: bool = True) -> None:
+        """Connect, run the task and exit with what it returns; any error of the server ends in one message.
+
+        A task whose first request tells wrong credentials as well saves one with `ask_who=False`.
+        """
         try:
             connection = connection_from(self.params, os.environ)
             self.no_log_values.update(value for value in (connection.password, connection.api_key) if value)
             client = Client(connection)
-            client.connect()
+            client.connect(ask_who=ask_who)
             for warning in client.warnings:
                 self.warn(warning)
             result = task(client, Writer(client, self.check_mode))
@@ -53,7 +56,8 @@ class GPUStackModule(AnsibleModule):  # type: ignore[misc]
         if not self._diff:
             result.pop("diff", None)
         # Ansible adds the options to the result.
-        self.params.update(mask_fields(self.params))
+        for options in self._options_with_secrets():
+            options.update(mask_fields(options))
         if result.get("failed"):
             self.fail_json(**result)
         self.exit_json(**result)
@@ -67,10 +71,17 @@ class GPUStackModule(AnsibleModule):  # type: ignore[misc]
 
         They are `no_log`, which keeps them out of the host's system log, but would blot out every "1" of the output.
         """
-        fields = {name: self.params[name] for name in FIELDS_WITH_SECRETS if self.params.get(name)}
         credentials = {self.params[name] for name in _CREDENTIALS}
-        self.no_log_values.difference_update(set(_texts(fields)) - credentials)
-        self.hide(secrets_of(fields))
+        secrets: set[str] = set()
+        for options in self._options_with_secrets():
+            fields = {name: options[name] for name in FIELDS_WITH_SECRETS if options.get(name)}
+            self.no_log_values.difference_update(set(_texts(fields)) - credentials)
+            secrets |= secrets_of(fields)
+        self.hide(secrets)
+
+    def _options_with_secrets(self) -> list[dict[str, Any]]:
+        """The module's options, and those of each model where it takes several."""
+        return [self.params, *(self.params.get("models") or [])]
 
 
 def _texts(value: Any) -> Iterator[str]:

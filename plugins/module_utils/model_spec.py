@@ -84,11 +84,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "access_policy": {"type": "str", "choices": ["public", "authed"]},
 }
 
+DEFAULT_BACKEND = "vLLM"  # without one GPUStack takes the model for one of a custom backend
+
 # Option that names where the weights are → GPUStack's word for that place.
 SOURCES = {
     "huggingface_repo_id": "huggingface",
     "model_scope_model_id": "model_scope",
     "local_path": "local_path",
+}
+# Options that make sense only beside another.
+REQUIRED_BY = {
+    "huggingface_filename": "huggingface_repo_id",
+    "model_scope_file_path": "model_scope_model_id",
 }
 _SOURCE_FIELDS = (*SOURCES, "huggingface_filename", "model_scope_file_path")
 

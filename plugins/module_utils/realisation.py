@@ -53,11 +53,6 @@ class Realisation:
     cluster: str | None
     access_policy: str | None
 
-    @property
-    def replicas(self) -> int:
-        """The instances of all members together; of a new model one where the number is not declared."""
-        return sum(1 if member.fields.get("replicas") is None else member.fields["replicas"] for member in self.members)
-
 
 def member_name(name: str, number: int) -> str:
     """The name of the member of that number, counted from 1."""

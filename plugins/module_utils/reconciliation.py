@@ -32,12 +32,10 @@ from .engine_configuration import (
 )
 from .ensure import Change, compare
 from .errors import Invalid
-from .model_spec import KIND, SOURCES
+from .model_spec import DEFAULT_BACKEND, KIND, SOURCES
 from .realisation import Cards, Member, Realisation, cards_in, cards_of
 
 Object = Mapping[str, Any]
-
-DEFAULT_BACKEND = "vLLM"  # without one GPUStack takes the model for one of a custom backend
 
 
 @dataclass(frozen=True)
@@ -54,14 +52,16 @@ class Present:
 
     def instances_of(self, name: str) -> Sequence[Object]:
         model = self.models.get(name)
-        return () if model is None else self.instances.get(model.get("id", 0), ())
+        return () if model is None else self.instances.get(model["id"], ())
 
     def runs(self, name: str) -> bool:
         return any(instance["state"] == "running" for instance in self.instances_of(name))
 
     def target_of(self, name: str) -> Object | None:
-        key = self.models.get(name, {}).get("id")
-        return next((target for target in self.targets if target.get("model_id") == key), None)
+        if name not in self.models:
+            return None
+        number = self.models[name]["id"]
+        return next((target for target in self.targets if target.get("model_id") == number), None)
 
     def serves(self, name: str) -> bool:
         """Whether requests reach a running engine of this model."""
@@ -95,11 +95,13 @@ class Write:
 
 @dataclass(frozen=True)
 class Rollout:
-    """A running member that is left as it is, for somebody who takes it out of the route first."""
+    """A running member that is left as it is, for somebody who takes it out of the route first.
 
-    member: Member
+    `write` is what it lacks; its change is empty where only the instances are of an older configuration.
+    """
+
+    write: Write
     instances: tuple[str, ...]
-    differs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,7 @@ def writes_of(realisation: Realisation, present: Present, now: datetime, *, defe
         older = present.stale(member.name)
         if defer_running and present.runs(member.name) and (older or write.renews_engine):
             names = tuple(str(instance["name"]) for instance in present.instances_of(member.name))
-            rollouts.append(Rollout(member, names, tuple(sorted(write.change.payload))))
+            rollouts.append(Rollout(write, names))
         elif write.change.changed:
             found.append(write)
     return Writes(tuple(found), tuple(rollouts), held_back)
@@ -191,12 +193,21 @@ def motion_of(realisation: Realisation, present: Present, *, recreate: bool, def
         return Motion(admit=admit)
     surplus = _surplus(realisation, present)
     for name in surplus:
-        if realisation.replicas == 0 or not present.serves(name) or any(present.serves(other) for other in names):
+        if (
+            not replicas_of(realisation, present)
+            or not present.serves(name)
+            or any(present.serves(other) for other in names)
+        ):
             target = present.target_of(name)
             return Motion(out=() if target is None else (target,), delete_model=present.models[name])
     if recreate and not surplus:
         return _replacement(realisation, present, names, older, defer_running)
     return Motion()
+
+
+def replicas_of(realisation: Realisation, present: Present) -> int:
+    """How many instances the members together are to have at present."""
+    return sum(int(present.models.get(member.name, {}).get("replicas", 1)) for member in realisation.members)
 
 
 def stale_instances(realisation: Realisation, present: Present) -> list[str]:
@@ -269,7 +280,7 @@ def _replacement(
     if defer_running:
         candidates = [name for name in candidates if instances[name][1]["state"] != "running"]
     newer = instances.keys() - {instance for name in names for instance in older[name]}
-    if not candidates or len(instances) < realisation.replicas:
+    if not candidates or len(instances) < replicas_of(realisation, present):
         return Motion()
     if not all(instances[name][1]["state"] == "running" for name in newer):
         return Motion()

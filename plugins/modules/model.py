@@ -382,7 +382,12 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module im
 from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import (
     mask_change,
 )
-from ansible_collections.gpuops.gpustack.plugins.module_utils.model_spec import OPTIONS, SOURCES, wanted_model
+from ansible_collections.gpuops.gpustack.plugins.module_utils.model_spec import (
+    OPTIONS,
+    REQUIRED_BY,
+    SOURCES,
+    wanted_model,
+)
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import (
     declared_part,
     show_instance,
@@ -409,10 +414,7 @@ def main() -> None:
             "log_lines": {"type": "int", "default": 40},
         },
         mutually_exclusive=[tuple(SOURCES)],
-        required_by={
-            "huggingface_filename": "huggingface_repo_id",
-            "model_scope_file_path": "model_scope_model_id",
-        },
+        required_by=REQUIRED_BY,
     )
     task = _present if module.params["state"] == "present" else _absent
     module.run(lambda client, writer: task(module, client, writer))

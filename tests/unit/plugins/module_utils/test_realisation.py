@@ -35,7 +35,7 @@ def test_one_replica_is_one_model_as_declared() -> None:
         "model_scope_model_id": None,
         "model_scope_file_path": None,
     }
-    assert (member.is_first, realisation.access_policy, realisation.replicas) == (True, "public", 1)
+    assert (member.is_first, realisation.access_policy) == (True, "public")
 
 
 def test_several_replicas_are_as_many_models_of_one_each_on_its_own_cards() -> None:
@@ -47,7 +47,6 @@ def test_several_replicas_are_as_many_models_of_one_each_on_its_own_cards() -> N
     assert [member.fields["replicas"] for member in realisation.members] == [1, 1]
     assert [member.fields["name"] for member in realisation.members] == ["qwen", "qwen-r2"]
     assert selectors(realisation) == {"qwen": ON_A, "qwen-r2": ON_B}
-    assert realisation.replicas == 2
 
 
 def test_recreate_is_one_model_with_all_replicas_on_all_their_cards() -> None:
@@ -67,7 +66,7 @@ def test_member_on_cards_that_no_replica_shall_have_gets_the_first_that_are_left
 
 def test_stopped_model_is_one_model() -> None:
     realisation = realise({**DECLARED, "replicas": 0})
-    assert (len(realisation.members), realisation.replicas) == (1, 0)
+    assert [member.fields["replicas"] for member in realisation.members] == [0]
 
 
 def test_cards_of_a_distributed_instance_are_those_of_all_its_workers() -> None:
