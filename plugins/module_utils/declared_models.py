@@ -36,10 +36,10 @@ from .reconciliation import (
     Writes,
     check_ownership,
     instances_of,
-    is_moving,
     motion_of,
     replicas_of,
     stale_instances,
+    unfinished,
     writes_of,
 )
 from .releases import access_policy, made_with_model
@@ -47,6 +47,7 @@ from .route_targets import Names
 from .routes import KIND as ROUTE
 from .routes import TARGET, Route
 from .waiting import Instance, NoAnswer, Progress, Result, Snapshot, follow_all, judge
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -69,7 +70,7 @@ class Outcome:
     recreated: list[str] = field(default_factory=list)
     rollouts: tuple[Rollout, ...] = ()
     error: GPUStackError | None = None
-    busy: bool = False
+    held_back: bool = False
 
 
 class DeclaredModels:
@@ -333,7 +334,7 @@ class DeclaredModels:
         for name, writes in planned.items():
             outcome = self.outcomes[name]
             outcome.rollouts = writes.rollouts
-            outcome.busy = writes.held_back
+            outcome.held_back = writes.held_back
             with self._keeping_error(outcome):
                 for write in writes.writes:
                     self._save(name, write, routes)
@@ -504,7 +505,7 @@ class DeclaredModels:
         older = stale_instances(realisation, present)
         if self._policy.defer_running or not self._policy.recreate:
             older = []
-        busy = outcome.busy or is_moving(realisation, present)
+        busy = unfinished(realisation, present) or ("more is to be written" if outcome.held_back else "")
         replicas, instances = replicas_of(realisation, present), instances_of(realisation, present)
         return Snapshot(name, replicas, instances, older, moved=outcome.changed, busy=busy)
 

@@ -21,8 +21,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .client import Client, Version
+from .client import Client
 from .engine_configuration import VARIABLE
+from .releases import Version
 
 PATH = "/v2/model-evaluations"
 # The server looks at 50 models at once, and then at 5 in a second.

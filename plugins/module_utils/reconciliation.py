@@ -37,6 +37,8 @@ from .realisation import Cards, Member, Realisation, cards_in, cards_of
 
 Object = Mapping[str, Any]
 
+ACTIVE = "active"  # the state of a route's target that gets requests
+
 
 @dataclass(frozen=True)
 class Present:
@@ -64,8 +66,9 @@ class Present:
         return next((target for target in self.targets if target.get("model_id") == number), None)
 
     def serves(self, name: str) -> bool:
-        """Whether requests reach a running engine of this model."""
-        return self.runs(name) and self.target_of(name) is not None
+        """Whether requests reach a running engine of this model: a new target takes a moment to become active."""
+        target = self.target_of(name)
+        return self.runs(name) and target is not None and target.get("state", ACTIVE) == ACTIVE
 
     def stale(self, name: str) -> list[str]:
         """The instances of an older configuration than the model has, oldest first."""
@@ -220,10 +223,14 @@ def instances_of(realisation: Realisation, present: Present) -> list[Object]:
     return [instance for member in realisation.members for instance in present.instances_of(member.name)]
 
 
-def is_moving(realisation: Realisation, present: Present) -> bool:
-    """Whether a member that runs waits for being let into the route, or one that is not wanted is still there."""
-    names = [member.name for member in realisation.members if member.name in present.models]
-    return bool(_outside(names, present, {}) or _surplus(realisation, present))
+def unfinished(realisation: Realisation, present: Present) -> str:
+    """What is left to do that no instance shows, in words; empty when there is nothing."""
+    names = [member.name for member in realisation.members]
+    outside = [name for name in names if present.runs(name) and not present.serves(name)]
+    surplus = _surplus(realisation, present)
+    return "; ".join(
+        [f"{name} gets no requests yet" for name in outside] + [f"{name} is to be removed" for name in surplus]
+    )
 
 
 def _outside(names: Sequence[str], present: Present, older: Mapping[str, Sequence[str]]) -> list[str]:
@@ -280,9 +287,10 @@ def _replacement(
     if defer_running:
         candidates = [name for name in candidates if instances[name][1]["state"] != "running"]
     newer = instances.keys() - {instance for name in names for instance in older[name]}
+    refreshed = {instances[name][0] for name in newer}
     if not candidates or len(instances) < replicas_of(realisation, present):
         return Motion()
-    if not all(instances[name][1]["state"] == "running" for name in newer):
+    if not all(instances[name][1]["state"] == "running" for name in newer) or not all(map(present.serves, refreshed)):
         return Motion()
     model, instance = instances[min(candidates, key=lambda name: instances[name][1]["state"] == "running")]
     target = present.target_of(model)

@@ -54,7 +54,8 @@ class Snapshot:
     """A model at one moment.
 
     `stale` names the instances that are about to be replaced and count as not there; `moved` says that this run has
-    changed something, so that one good look is not enough; `busy` that more is to be done, which no instance shows.
+    changed something, so that one good look is not enough; `busy` says in words what
+    is left to do that no instance shows.
     """
 
     name: str
@@ -62,7 +63,7 @@ class Snapshot:
     instances: Sequence[Instance]
     stale: Sequence[str] = ()
     moved: bool = False
-    busy: bool = False
+    busy: str = ""
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ class _Followed:
             verdict = replace(
                 verdict,
                 outcome=Outcome.FAILED,
-                instance=verdict.instance or next(iter(snapshot.instances), None),
+                instance=verdict.instance or (None if snapshot.busy else next(iter(snapshot.instances), None)),
                 reason=f"{over} not all replicas run: {verdict.text}",
             )
         self.verdict = verdict
@@ -268,6 +269,8 @@ def _line(snapshot: Snapshot, present: Sequence[Instance]) -> str:
     waiting = [name for name in snapshot.stale if any(instance["name"] == name for instance in snapshot.instances)]
     if waiting:
         parts.append(f"still with an older configuration: {', '.join(waiting)}")
+    if snapshot.busy:
+        parts.append(snapshot.busy)
     return "; ".join(parts)
 
 

@@ -379,8 +379,9 @@ models:
       elements: str
       sample: []
     unfinished:
-      description: Whether something is left to do that no instance shows, such as letting a new replica into the route.
-      type: bool
+      description: What is left to do that no instance shows, such as letting a new replica into the route; else empty.
+      type: str
+      sample: ""
     progress:
       description: How far it is, in one line.
       type: str

@@ -118,6 +118,7 @@ class FakeGPUStack:
     openai_errors: bool = False  # the form that errors take once an inference request has failed
     page_size_limit: int = 10**6
     life: Callable[[dict[str, Any]], list[Step]] = lambda instance: COMES_UP
+    evaluation: Callable[[dict[str, Any]], dict[str, Any]] = lambda spec: {"compatible": True}
     dropped_fields: frozenset[str] = frozenset()
     requests: list[Recorded] = field(default_factory=list)
     faults: list[int | str | None] = field(default_factory=list)  # for the next requests, see _Handler
@@ -169,7 +170,9 @@ class FakeGPUStack:
         return counted
 
     def writes(self) -> list[tuple[str, str]]:
-        return [(r.method, r.path) for r in self.requests if r.method != "GET" and r.path != "/auth/login"]
+        """What changes something: neither the log-in that proves a password nor the dry run does."""
+        harmless = ("/auth/login", "/v2/model-evaluations")
+        return [(r.method, r.path) for r in self.requests if r.method != "GET" and r.path not in harmless]
 
     def add_cluster(self, name: str, is_default: bool = False, **fields: Any) -> dict[str, Any]:
         row = self._row(name=name, provider="Docker", state="ready", is_default=is_default, **fields)
@@ -282,6 +285,7 @@ class FakeGPUStack:
             target = self._row(
                 name=f"{model['name']}-deployment",
                 route_id=route["id"],
+                route_name=route["name"],
                 model_id=model["id"],
                 weight=100,
                 state="active",
@@ -368,6 +372,8 @@ class FakeGPUStack:
                 model["backend_version"] = "0.17.1"  # what was chosen is written back
             if row["state"] == "running" and not model["categories"]:
                 model["categories"] = ["llm"]
+        for model in self.models.values():
+            model["ready_replicas"] = sum(row["state"] == "running" for row in self.instances_of(model["name"]))
         model_id = request.query.get("model_id")
         return self._page(request, [r for r in self.instances.values() if model_id in (None, str(r["model_id"]))])
 
@@ -434,7 +440,8 @@ class FakeGPUStack:
             else:
                 if item.get("fallback_status_codes"):
                     self._unset_fallbacks(route["id"])
-                row = self._row(route_id=route["id"], name=f"{route['name']}-x", state="unavailable", **item)
+                where = {"route_id": route["id"], "route_name": route["name"], "name": f"{route['name']}-x"}
+                row = self._row(**where, state="unavailable", **item)
                 self.targets[row["id"]] = row
         route["targets"] = len(items)
 
@@ -462,8 +469,10 @@ class FakeGPUStack:
         return answer
 
     def _delete_target(self, request: Recorded, key: int) -> None:
-        self._find(self.targets, key, "ModelRouteTarget")
+        """A route that was made with a model is from then on one that was not."""
+        target = self._find(self.targets, key, "ModelRouteTarget")
         del self.targets[key]
+        self.routes[target["route_id"]]["created_by_model"] = False
 
     def _access(self, request: Recorded, key: int) -> dict[str, Any]:
         return {"items": self._find(self.routes, key, "Model").get("users", [])}
@@ -474,6 +483,11 @@ class FakeGPUStack:
         users = [{"id": i, "username": self._find(self.users, i, "User")["username"]} for i in ids]
         route.update(access_policy=request.body["access_policy"], users=users)
         return {"items": users}
+
+    # The dry run
+
+    def _evaluate(self, request: Recorded) -> dict[str, Any]:
+        return {"results": [self.evaluation(spec) for spec in request.body["model_specs"]]}
 
     # Clusters and workers
 
@@ -553,6 +567,7 @@ _URLS: list[tuple[str, str, Callable[..., Any]]] = [
     ("DELETE", r"/v2/model-route-targets/(\d+)", FakeGPUStack._delete_target),
     ("POST", r"/v2/model-route-targets/(\d+)/set-fallback", FakeGPUStack._set_fallback),
     ("GET", r"/v2/users", lambda fake, request: fake._named(request, fake.users, "username")),
+    ("POST", r"/v2/model-evaluations", FakeGPUStack._evaluate),
     ("GET", r"/v2/clusters", FakeGPUStack._list_clusters),
     ("POST", r"/v2/clusters", FakeGPUStack._post_cluster),
     ("GET", r"/v2/clusters/(\d+)", lambda fake, request, key: _without_none(fake._find(fake.clusters, key, "cluster"))),

@@ -14,6 +14,7 @@ from api_modules import call, clock_of
 from fake_gpustack import COMES_UP, CRASHES, FakeGPUStack
 
 from ansible_collections.gpuops.gpustack.plugins.action import model as action_model
+from ansible_collections.gpuops.gpustack.plugins.plugin_utils import stepwise
 
 DECLARED: dict[str, Any] = {
     "name": "qwen",
@@ -53,8 +54,8 @@ class Runner:
 def runner(fake: FakeGPUStack, monkeypatch: pytest.MonkeyPatch) -> Runner:
     fake.add_cluster("racks", is_default=True)
     runner = Runner(fake)
-    monkeypatch.setattr(action_model, "time", clock_of(fake))
-    monkeypatch.setattr(action_model, "display", MagicMock(display=runner.lines.append))
+    monkeypatch.setattr(stepwise, "time", clock_of(fake))
+    monkeypatch.setattr(stepwise, "display", MagicMock(display=runner.lines.append))
     return runner
 
 
@@ -163,4 +164,4 @@ def test_task_that_must_not_be_logged_shows_nothing(runner: Runner) -> None:
 
 def test_connection_options_are_those_of_the_modules() -> None:
     base = importlib.import_module("ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module")
-    assert set(action_model.CONNECTION_OPTIONS) == set(base.CONNECTION_OPTIONS)
+    assert set(stepwise.CONNECTION_OPTIONS) == set(base.CONNECTION_OPTIONS)
