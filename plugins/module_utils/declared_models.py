@@ -63,10 +63,9 @@ class Policy:
 
 @dataclass
 class Outcome:
-    """What has happened to one declared model. `diffs` are pairs of before and after with a title."""
+    """What has happened to one declared model."""
 
     changed: bool = False
-    diffs: list[tuple[str, Any, Any]] = field(default_factory=list)
     recreated: list[str] = field(default_factory=list)
     rollouts: tuple[Rollout, ...] = ()
     error: GPUStackError | None = None
@@ -94,6 +93,7 @@ class DeclaredModels:
         self._instances: dict[int, list[dict[str, Any]]] = {}
         self._targets: dict[str, list[dict[str, Any]]] = {}
         self._clusters: dict[str | None, int | None] = {}
+        self._differences: list[tuple[str, Any, Any]] = []  # title, before and after, in the order they came about
         self._first = True
         self._outdated = False
         self.realisations: dict[str, Realisation] = {}
@@ -188,8 +188,7 @@ class DeclaredModels:
             ],
             "diff": [
                 {"before_header": title, "after_header": title, "before": before or "", "after": after or ""}
-                for outcome in self.outcomes.values()
-                for title, before, after in outcome.diffs
+                for title, before, after in self._differences
             ],
         }
 
@@ -355,7 +354,7 @@ class DeclaredModels:
         number = self._writer.send(KIND, write.current, fields, on_create)
         outcome.changed = True
         before, after = mask_change(write.change.before, write.change.after)
-        outcome.diffs.append((f"model {write.member.name}", before, after))
+        self._differences.append((f"model {write.member.name}", before, after))
         if self._writer.check_mode:
             self._models[write.member.name] = {"id": number, **(write.current or {}), **fields}
 
@@ -385,7 +384,7 @@ class DeclaredModels:
         self._outdated = True
         change = route.set_access(wanted, None)
         outcome.changed = True
-        outcome.diffs.append((f"route {realisation.name}", change.before, change.after))
+        self._differences.append((f"route {realisation.name}", change.before, change.after))
 
     # Models that are no longer declared
 
@@ -409,7 +408,7 @@ class DeclaredModels:
             if outcome.error is None:
                 self.pruned.append(name)
                 self._outdated = True
-                outcome.diffs.append((f"model {name}", declared_part(model), {}))
+                self._differences.append((f"model {name}", declared_part(model), {}))
         if self.pruned and not self._writer.check_mode:
             self._delete_routes({declared_name(self._models[name]) or name for name in self.pruned})
 
@@ -459,12 +458,12 @@ class DeclaredModels:
         outcome.changed = True
         if motion.admit:
             self._admit(name, motion.admit)
-            outcome.diffs.append((f"route {name}", {}, {"added": list(motion.admit)}))
+            self._differences.append((f"route {name}", {}, {"added": list(motion.admit)}))
         if motion.delete_model is not None:
             with contextlib.suppress(NotFound):
                 self._writer.delete(KIND, motion.delete_model)
             title = f"model {motion.delete_model['name']}"
-            outcome.diffs.append((title, declared_part(motion.delete_model), {}))
+            self._differences.append((title, declared_part(motion.delete_model), {}))
         if motion.delete_instance is not None:
             with contextlib.suppress(NotFound):
                 self._writer.delete(INSTANCE, motion.delete_instance)
@@ -477,7 +476,7 @@ class DeclaredModels:
         for model in present.models.values():
             if model["name"] not in members:
                 outcome.changed = True
-                outcome.diffs.append((f"model {model['name']}", declared_part(model), {}))
+                self._differences.append((f"model {model['name']}", declared_part(model), {}))
         if self._policy.recreate and not self._policy.defer_running:
             outcome.recreated = stale_instances(realisation, present)
             outcome.changed = outcome.changed or bool(outcome.recreated)

@@ -257,8 +257,12 @@ def _update(
     change = compare(wanted, visible, KIND.rules)
     renews_engine = _renews_engine(change, instances)
     fields = dict(change.payload)
+    marker = marker_of(current)
     if renews_engine:
         fields["env"] = with_marker({**visible, **fields}, now, "" if member.is_first else member.of)
+    elif marker is not None and not fields.keys().isdisjoint(ENGINE_FIELDS):
+        # The engines are none the older for it, but the fingerprint is another.
+        fields["env"] = with_marker({**visible, **fields}, marker.written_at, marker.member_of)
     return Write(member, current, change, fields, renews_engine)
 
 

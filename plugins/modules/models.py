@@ -290,8 +290,6 @@ extends_documentation_fragment:
 seealso:
   - module: gpuops.gpustack.model
   - module: gpuops.gpustack.model_info
-  - plugin: gpuops.gpustack.wanted_models
-    plugin_type: filter
 """
 
 EXAMPLES = r"""
@@ -323,7 +321,7 @@ EXAMPLES = r"""
   gpuops.gpustack.models:
     server_url: https://gpustack.example.com
     api_key: "{{ vault_gpustack_api_key }}"
-    models: "{{ gpustack_models_plans | gpuops.gpustack.wanted_models(gpustack_models_declared) }}"
+    models: "{{ declarations_of_the_plans }}"
     defer_running: true
     wait_timeout: 3600
   register: applied
