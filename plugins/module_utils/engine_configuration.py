@@ -52,6 +52,15 @@ ENGINE_FIELDS = (
     "gpu_selector",
 )
 
+_UNSET: tuple[Any, ...] = (None, "", [], {})
+# What GPUStack 2.1.1 and 2.3.0 set where nothing is sent (schemas/models.py).
+_DISTRIBUTING_BACKENDS = ("vLLM", "SGLang", "MindIE")
+_NESTED_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "gpu_selector": {},
+    "extended_kv_cache": {"enabled": False, "mode": "local", "ram_ratio": 1.2},
+    "speculative_config": {"enabled": False},
+}
+
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -74,13 +83,35 @@ class Marker:
 def fingerprint(model: Mapping[str, Any]) -> str:
     """A fingerprint of the engine fields of a model.
 
-    Secrets take part masked, so that a fingerprint in a log tells nothing about them; unset fields do not take part.
+    Secrets take part masked, so that a fingerprint in a log tells nothing about them. What is unset, or what GPUStack
+    fills in where nothing is set, does not take part: a model has the fingerprint of what was sent for it.
     """
     fields = {name: model.get(name) for name in ENGINE_FIELDS}
     fields["env"] = without_marker(fields["env"])
-    relevant = {name: value for name, value in mask_fields(fields).items() if value not in (None, "", [], {})}
-    text = json.dumps(relevant, sort_keys=True, separators=(",", ":"))
+    if fields["distributed_inference_across_workers"] == (fields["backend"] in _DISTRIBUTING_BACKENDS):
+        fields["distributed_inference_across_workers"] = None
+    relevant = {name: _without_defaults(name, value) for name, value in mask_fields(fields).items()}
+    given = {name: value for name, value in relevant.items() if value not in _UNSET}
+    text = json.dumps(given, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def edited(model: Mapping[str, Any]) -> bool | None:
+    """Whether somebody else has changed the engine fields since they were last written here; None without marker.
+
+    GPUStack writes the version of the backend that it has chosen into a model that names none, which is no edit.
+    """
+    marker = marker_of(model)
+    if marker is None:
+        return None
+    return marker.fingerprint not in (fingerprint(model), fingerprint({**model, "backend_version": None}))
+
+
+def _without_defaults(name: str, value: Any) -> Any:
+    if name not in _NESTED_DEFAULTS or not value:
+        return value
+    defaults = _NESTED_DEFAULTS[name]
+    return {key: part for key, part in value.items() if part not in _UNSET and part != defaults.get(key)}
 
 
 def with_marker(model: Mapping[str, Any], now: datetime, member_of: str = "") -> dict[str, str]:

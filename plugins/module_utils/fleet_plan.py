@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .as_is import as_is_plan, is_as_is
 from .planning.errors import PlanError
 from .planning.plan import plan_models
 
@@ -28,7 +29,8 @@ def plan_declared(
     ``gpu_facts`` and ``host_facts`` map each host to its ``gpustack_gpu`` and ``gpustack_host``, ``worker_names`` to
     its name in GPUStack where that is another. A model without ``config`` gets the one that was read in its
     ``source.local_path``. Beside the planner's keys each plan has ``gpu_selector`` in GPUStack's form: null where its
-    own scheduler finds the placement. Raises PlanError in one sentence.
+    own scheduler finds the placement. A model with ``plan: false`` is not planned, see ``as_is``. Raises PlanError in
+    one sentence.
     """
     if not isinstance(declared, Sequence) or isinstance(declared, str):
         raise PlanError(f"gpustack_models_declared is {type(declared).__name__}, wanted a list of models: correct it")
@@ -39,19 +41,25 @@ def plan_declared(
             raise PlanError(
                 f"model {name} is declared {names.count(name)} times, wanted one entry a name: rename or drop one"
             )
-    plans = plan_models(models, gpu_facts)
+    planned = iter(plan_models([model for model in models if not is_as_is(model)], gpu_facts))
+    plans = [as_is_plan(model, gpu_facts) if is_as_is(model) else next(planned) for model in models]
     alone = len(plans) == 1
     return {
-        name: {**plan, "gpu_selector": _gpu_selector(plan, worker_names, alone)} for name, plan in zip(names, plans)
+        name: {**plan, "gpu_selector": _gpu_selector(model, plan, worker_names, alone)}
+        for name, model, plan in zip(names, models, plans)
     }
 
 
-def _gpu_selector(plan: Mapping[str, Any], worker_names: Mapping[str, str], alone: bool) -> dict[str, Any] | None:
+def _gpu_selector(
+    model: Mapping[str, Any], plan: Mapping[str, Any], worker_names: Mapping[str, str], alone: bool
+) -> dict[str, Any] | None:
     """The cards of all replicas, ``worker:type:index``.
 
     A model that is alone on the fleet is left to GPUStack's scheduler where that finds the placement, so that it can
     move when a host fails. Beside others it is pinned: the scheduler spreads, and would leave the next no whole host.
     """
+    if is_as_is(model):
+        return model.get("gpu_selector")
     if not plan["feasible"] or (alone and plan["automatic_placement"]):
         return None
     return {
@@ -68,7 +76,10 @@ def _gpu_selector(plan: Mapping[str, Any], worker_names: Mapping[str, str], alon
 def _model(entry: Any, host_facts: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(entry, Mapping):
         raise PlanError(f"gpustack_models_declared has {entry!r}, wanted a mapping with name and source: correct it")
-    model = {key: value for key, value in {**defaults, **entry}.items() if key not in OF_GPUSTACK}
+    if is_as_is(entry):
+        model = dict(entry)
+    else:
+        model = {key: value for key, value in {**defaults, **entry}.items() if key not in (*OF_GPUSTACK, "plan")}
     source = model.get("source")
     if "config" not in model and isinstance(source, Mapping) and source.get("local_path"):
         config = _config_in(str(source["local_path"]), host_facts)

@@ -67,6 +67,12 @@ models:
         has written none.
       type: str
       sample: 3f0c9a1b2d4e 2026-03-01T09:30:00Z
+    edited:
+      description: >-
+        Whether somebody else has changed the engine's configuration since then, for example on GPUStack's page; null
+        where C(configuration) is.
+      type: bool
+      sample: false
     routes:
       description: Routes that lead to the model.
       type: list
@@ -194,7 +200,7 @@ from collections import defaultdict
 from typing import Any
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
-from ansible_collections.gpuops.gpustack.plugins.module_utils.engine_configuration import marker_of, stale
+from ansible_collections.gpuops.gpustack.plugins.module_utils.engine_configuration import edited, marker_of, stale
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
 from ansible_collections.gpuops.gpustack.plugins.module_utils.logs import read_log
 from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_model
@@ -246,6 +252,7 @@ def _model(
     old = stale(instances, marker)
     shown = show_model(model)
     shown["configuration"] = None if marker is None else str(marker)
+    shown["edited"] = edited(model)
     shown["routes"] = [
         show_route(routes[target["route_id"]], target) for target in targets if target["route_id"] in routes
     ]

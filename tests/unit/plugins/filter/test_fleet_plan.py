@@ -10,6 +10,9 @@ import pytest
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.gpuops.gpustack.plugins.filter.fleet_plan import fleet_plan
+from ansible_collections.gpuops.gpustack.plugins.filter.model_declarations import model_declarations
+from ansible_collections.gpuops.gpustack.plugins.filter.plan_html import plan_html
+from ansible_collections.gpuops.gpustack.plugins.filter.plan_table import plan_table
 
 SMALL = {
     "model_type": "qwen2",
@@ -113,3 +116,81 @@ def test_models_beside_each_other_are_pinned_to_their_cards_under_the_workers_na
         {"gpu_ids": ["a:cuda:1"], "gpus_per_replica": 1},
         {"gpu_ids": ["worker-b:cuda:0", "worker-b:cuda:1"], "gpus_per_replica": 2},
     ]
+
+
+AS_IS: dict[str, Any] = {
+    "name": "mine",
+    "plan": False,
+    "source": {"local_path": "/models/mine"},
+    "config": SMALL,
+    "backend_parameters": ["--max-model-len=4096"],
+    "env": {"A": "1"},
+    "gpu_selector": {"gpu_ids": ["a:cuda:0"]},
+    "replicas": 2,
+}
+
+
+def test_model_that_is_not_to_be_planned_is_taken_as_declared() -> None:
+    plans = fleet_plan([model("one"), AS_IS], {"a": host()}, defaults={"vllm_version": "0.17.1"})
+    plan = plans["mine"]
+    assert (plan["feasible"], plan["as_is"], plan["backend"], plan["backend_version"]) == (True, True, "vLLM", None)
+    assert (plan["backend_parameters"], plan["env"]) == (["--max-model-len=4096"], {"A": "1"})
+    assert plan["gpu_selector"] == {"gpu_ids": ["a:cuda:0"]}
+    assert plan["warnings"][0]["message"] == "taken as declared (plan: false): nothing is planned or predicted"
+    assert plans["one"]["placement"] == {"a": [0, 1]}
+
+
+def test_what_the_planner_would_refuse_is_a_warning_there() -> None:
+    refused = {**AS_IS, "backend_parameters": ["--pipeline-parallel-size=2"]}
+    messages = [warning["message"] for warning in fleet_plan([refused], {"a": host()})["mine"]["warnings"]]
+    assert any("the planner would refuse it" in text and "volta-no-pipeline-parallel" in text for text in messages)
+    other = {**refused, "backend": "Custom", "image_name": "x/y:1", "run_command": "serve"}
+    assert len(fleet_plan([other], {"a": host()})["mine"]["warnings"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"context": 4096}, "with plan: false there is no key context"),
+        ({"worker_selectr": {}}, r"no key worker_selectr \(did you mean worker_selector\?\)"),
+        ({"source": None}, "model mine: source is missing"),
+    ],
+)
+def test_declaration_that_makes_no_sense_without_a_plan_is_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(AnsibleFilterError, match=message):
+        fleet_plan([{**AS_IS, **keys}], {"a": host()})
+
+
+def test_plan_true_is_the_same_as_none() -> None:
+    fleet = {"a": host()}
+    assert fleet_plan([model("one", plan=True)], fleet) == fleet_plan([model("one")], fleet)
+
+
+def test_declarations_are_what_modules_take() -> None:
+    declared = [model("one", description="text", replicas=2), AS_IS]
+    plans = fleet_plan(declared, {"a": host(), "b": host(), "c": host()})
+    one, mine = model_declarations(declared, plans)
+    assert (one["name"], one["local_path"], one["description"], one["replicas"]) == ("one", "/models/one", "text", 2)
+    assert one["backend_parameters"] == plans["one"]["backend_parameters"]
+    assert one["gpu_selector"] == plans["one"]["gpu_selector"]
+    assert "source" not in one
+    assert mine == {
+        "name": "mine",
+        "local_path": "/models/mine",
+        "backend_parameters": ["--max-model-len=4096"],
+        "env": {"A": "1"},
+        "gpu_selector": {"gpu_ids": ["a:cuda:0"]},
+        "replicas": 2,
+        "rollout": "recreate",
+    }
+
+
+def test_table_and_page_show_a_model_that_is_not_planned() -> None:
+    plans, fleet = fleet_plan([AS_IS], {"a": host()}), {"a": host()}
+    assert "aken as declared" in plan_table(plans, fleet)
+    assert "aken as declared" in plan_html(plans, fleet)
+
+
+def test_declarations_need_their_plans() -> None:
+    with pytest.raises(AnsibleFilterError, match="Wanted are the declared models, and their plans"):
+        model_declarations([model("one")], {})

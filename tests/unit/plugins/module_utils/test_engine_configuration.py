@@ -13,6 +13,7 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.engine_configurati
     Marker,
     created_at,
     declared_name,
+    edited,
     fingerprint,
     marker_of,
     stale,
@@ -58,6 +59,46 @@ def test_fingerprint_tells_configurations_of_an_engine_apart(field: str, value: 
 )
 def test_fingerprint_is_about_the_engine_only_and_tells_nothing_of_secrets(change: dict[str, Any]) -> None:
     assert fingerprint({**MODEL, **change}) == fingerprint(MODEL)
+
+
+@pytest.mark.parametrize(
+    "filled",
+    [
+        {"distributed_inference_across_workers": True, "gpu_selector": {"gpu_ids": None, "gpus_per_replica": None}},
+        {"extended_kv_cache": {"enabled": False, "mode": "local", "ram_ratio": 1.2, "ram_size": None}},
+        {"speculative_config": {"enabled": False, "algorithm": None, "draft_model": None}},
+        {"backend_version": "0.17.1"},
+    ],
+)
+def test_what_gpustack_fills_in_is_no_edit(filled: dict[str, Any]) -> None:
+    sent = {**MODEL, "backend": "vLLM"}
+    assert edited({**sent, "env": with_marker(sent, NOW), **filled}) is False
+
+
+def test_default_that_is_sent_is_the_same_configuration() -> None:
+    sent = {**MODEL, "backend": "Custom", "distributed_inference_across_workers": False}
+    assert fingerprint(sent) == fingerprint({**MODEL, "backend": "Custom"})
+    assert fingerprint({**sent, "distributed_inference_across_workers": True}) != fingerprint(sent)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"backend_parameters": ["--a=2"]},
+        {"extended_kv_cache": {"enabled": True, "ram_ratio": 1.2}},
+        {"distributed_inference_across_workers": False},
+    ],
+)
+def test_edit_of_what_was_written_is_noticed(change: dict[str, Any]) -> None:
+    sent = {**MODEL, "backend": "vLLM", "backend_version": "0.17.1"}
+    env = with_marker(sent, NOW)
+    assert edited({**sent, "env": env}) is False
+    assert edited({**sent, "env": env, **change}) is True
+    assert edited({**sent, "env": {**env, "A": "2"}}) is True
+
+
+def test_model_that_was_never_written_here_is_not_edited_either() -> None:
+    assert edited(MODEL) is None
 
 
 @pytest.mark.parametrize("env", [None, {}, {"A": "1"}, {"GPUOPS_CONFIGURATION": "edited by hand"}])

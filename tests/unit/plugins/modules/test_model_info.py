@@ -22,6 +22,7 @@ def test_models_by_name_with_routes_and_instances(fleet: FakeGPUStack) -> None:
     assert answer["changed"] is False
     assert [model["name"] for model in answer["models"]] == ["bge", "qwen"]
     qwen = answer["models"][1]
+    assert qwen["edited"] is None
     assert (qwen["configuration"], qwen["stale_instances"], qwen["env"]) == (None, [], {"HF_TOKEN": "********"})
     (route,) = qwen["routes"]
     assert (route["name"], route["access_policy"], route["weight"], route["state"]) == ("qwen", "authed", 100, "active")
@@ -49,6 +50,7 @@ def test_instance_of_an_older_configuration_is_told(fleet: FakeGPUStack) -> None
     call("model", fleet, name="qwen", backend_parameters=["--a=1"], recreate=False, wait=False)
     (model,) = call("model_info", fleet, name="qwen")["models"]
     assert model["configuration"].endswith(" 2026-03-01T09:31:00Z")
+    assert model["edited"] is False
     assert model["stale_instances"] == [model["instances"][0]["name"]]
     assert model["instances"][0]["stale"] is True
 
