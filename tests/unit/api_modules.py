@@ -31,4 +31,6 @@ def call(name: str, fake: FakeGPUStack, /, *, check: bool = False, **options: An
 
 def clock_of(fake: FakeGPUStack) -> SimpleNamespace:
     """Stands in for the module `time`: sleeping moves the fake's clock."""
-    return SimpleNamespace(sleep=fake.advance, monotonic=lambda: fake.now.timestamp())
+    return SimpleNamespace(
+        sleep=fake.advance, monotonic=lambda: fake.now.timestamp(), time=lambda: fake.now.timestamp()
+    )

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The models on the hosts' disks: real shapes, empty weights.
 
-``models/NAME/`` holds a model's small files. Its weights are made on the host as sparse files: every shard has the true
+``models/NAME/`` holds a model's small files. All have the same tokenizer, which sees nothing of a word but its length,
+and so counts as the engine's stand-in does. The weights are made on the host as sparse files: every shard has the true
 safetensors header (tensor names, shapes, offsets) and the true size, and takes next to nothing of the disk.
 """
 
@@ -54,7 +55,8 @@ def ensure_models(profile: Profile, progress: Progress) -> None:
 
 def plan(name: str) -> dict[str, Any]:
     """Everything the host needs to make one model."""
-    files = {path.name: path.read_text(encoding="utf-8") for path in sorted((MODELS / name).glob("*.json"))}
+    paths = [*MODELS.glob("*.json"), *sorted((MODELS / name).glob("*.json"))]
+    files = {path.name: path.read_text(encoding="utf-8") for path in paths}
     shards = shard(list(qwen2_tensors(json.loads(files["config.json"]))))
     named = {f"model-{number:05}-of-{len(shards):05}.safetensors": tensors for number, tensors in enumerate(shards, 1)}
     total = sum(size(shape) for tensors in shards for _, shape in tensors)

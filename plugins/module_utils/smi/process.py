@@ -23,7 +23,7 @@ _DIRECTORIES = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/lib/wsl/lib", "/usr/
 _KILL_SECONDS = 2
 
 
-def _run(arguments: list[str], timeout_seconds: float) -> tuple[str, int, bool]:
+def run(arguments: list[str], timeout_seconds: float) -> tuple[str, int, bool]:
     """Output (stdout and stderr as they came), exit code, and whether time ran out and the process group was killed."""
     process = subprocess.Popen(
         arguments,
@@ -46,16 +46,20 @@ def _run(arguments: list[str], timeout_seconds: float) -> tuple[str, int, bool]:
     return output.decode("utf-8", errors="replace"), process.returncode or 0, timed_out
 
 
+def find(nvidia_smi: str) -> str | None:
+    """The path of the executable; None when there is none."""
+    return shutil.which(nvidia_smi, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *_DIRECTORIES]))
+
+
 def asker(nvidia_smi: str, timeout_seconds: float) -> Callable[[str], Reading]:
     """The function that ``gather`` asks: an argument string in, what nvidia-smi answered out."""
-    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *_DIRECTORIES])
-    executable = shutil.which(nvidia_smi, path=path)
+    executable = find(nvidia_smi)
 
     def ask(command: str) -> Reading:
         if executable is None:
             return Reading(problems=[problem("nvidia_smi_missing", f"no executable {nvidia_smi}")])
         try:
-            output, rc, timed_out = _run([executable, *shlex.split(command)], timeout_seconds)
+            output, rc, timed_out = run([executable, *shlex.split(command)], timeout_seconds)
         except OSError as error:
             return Reading(problems=[problem("nvidia_smi_failed", f"{executable}: {error.strerror}")])
         if not timed_out:

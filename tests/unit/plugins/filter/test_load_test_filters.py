@@ -1,0 +1,176 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The record of a load test, made with the collection's own filters from what its modules return."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.gpuops.gpustack.plugins.filter.load_test_record import load_test_record
+from ansible_collections.gpuops.gpustack.plugins.filter.load_test_report import load_test_report
+from ansible_collections.gpuops.gpustack.plugins.filter.load_test_stages import load_test_stages
+from ansible_collections.gpuops.gpustack.plugins.filter.load_test_subject import load_test_subject
+
+STARTUP = """\
+INFO 11-30 Using max model len 32768
+INFO 11-30 Model loading took 6.95 GiB memory and 41.2 seconds
+INFO 11-30 GPU KV cache size: 458,160 tokens
+INFO 11-30 Maximum concurrency for 32,768 tokens per request: 13.98x
+"""
+CRASH = """\
+(EngineCore) ERROR ray.exceptions.RayChannelTimeoutError: System error: Timed out waiting for object available to read.
+(RayWorkerWrapper) ERROR AttributeError: '_TorchTensorAcceleratorChannel' object has no attribute '_accelerator_group'.
+(EngineCore) ERROR ray.exceptions.ActorUnavailableError: The actor is temporarily unavailable
+"""
+PROFILES = {"smoke": [{"prompt_tokens": 512, "answer_tokens": 64, "concurrency": 1, "requests": 4}] * 2}
+LIMITS = {"errors_percent": 0, "restarts": 0, "kv_tokens_deviation_percent": 3}
+
+
+def model(**changes: Any) -> dict[str, Any]:
+    instance = {"name": "qwen-a", "state": "running", "worker_name": "gpu-worker-a", "log": STARTUP.splitlines()}
+    return {
+        "name": "qwen",
+        "configuration": "3f0c9a1b2d4e 2026-03-01T09:30:00Z",
+        "local_path": "/models/qwen",
+        "stale_instances": [],
+        "instances": [instance],
+        **changes,
+    }
+
+
+def sent(speed: float = 80.0, **changes: Any) -> dict[str, Any]:
+    """What the module load_stage returned."""
+    spread = {"mean": 8 / speed, "p50": 8 / speed, "p95": 16 / speed, "max": 20 / speed}
+    figures = {
+        "requests": 4,
+        "errors": 0,
+        "short_answers": 0,
+        "error_kinds": [],
+        "started_at": 100.0,
+        "ended_at": 104.5,
+        "lag_seconds": None,
+        "answer_tokens_per_second": speed,
+        **dict.fromkeys(("first_token_seconds", "token_seconds", "latency_seconds"), spread),
+        **changes,
+    }
+    return {"figures": figures, "generator": {"timed_out": False, "seconds": 19.0, "cpu_seconds": 8.0, "rc": 0}}
+
+
+def judged(results: list[dict[str, Any]], stops: Any = (), last: Any = None, **limits: Any) -> dict[str, Any]:
+    subject = load_test_subject([model()], "qwen", {"max_model_len": 32768, "predicted": {"kv_cache_tokens": 457584}})
+    stages = load_test_stages(PROFILES, "smoke", subject["capacity"])
+    watch = {"samples": [], "stops": list(stops), "failed_looks": 0}
+    gpus = {"gpu-worker-a": {"samples": [{"at": 1.0, "gpus": {}}]}}
+    return load_test_record(subject, stages, results, watch, gpus, {**LIMITS, **limits}, "2026-12-01T08:00:00Z", last)
+
+
+CRASHED = {"at": 102.0, "instance": "qwen-a", "how": "it went from running to error", "log": CRASH.splitlines()}
+
+
+def test_a_declared_model_is_measured_by_its_plan_and_what_its_engine_printed() -> None:
+    plan = {"max_model_len": 32768, "predicted": {"concurrency": 13.96, "kv_cache_tokens": 457584}}
+    subject = load_test_subject([model()], "qwen", plan)
+    assert subject["fingerprint"] == "3f0c9a1b2d4e"
+    assert subject["capacity"] == {"max_model_len": 32768, "concurrency": 13.96}
+    assert (subject["worker"], subject["local_path"]) == ("gpu-worker-a", "/models/qwen")
+    assert subject["printed"]["kv_cache_tokens"] == 458160
+
+
+def test_a_model_that_nobody_declared_is_measured_by_what_its_engine_printed() -> None:
+    subject = load_test_subject([model(configuration=None)], "qwen")
+    assert subject["capacity"] == {"max_model_len": 32768, "concurrency": 13.98}
+    assert (len(subject["fingerprint"]), subject["predicted"]) == (12, {})
+
+
+def test_two_replicas_hold_twice_as_much() -> None:
+    first = model()["instances"][0]
+    subject = load_test_subject([model(instances=[first, {**first, "name": "qwen-b"}])], "qwen")
+    assert subject["capacity"]["concurrency"] == pytest.approx(2 * 13.98)
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ([], "GPUStack has no model qwen"),
+        ([model(instances=[])], "qwen does not run (it has no instance)"),
+        ([model(instances=[{"name": "qwen-a", "state": "error"}])], "qwen does not run (qwen-a is error)"),
+        ([model(stale_instances=["qwen-a"])], "qwen-a still runs an older configuration of qwen"),
+    ],
+)
+def test_what_cannot_be_tested_is_refused_before_any_load(models: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(AnsibleFilterError) as refusal:
+        load_test_subject(models, "qwen")
+    assert message in str(refusal.value)
+
+
+def test_a_test_that_is_passed() -> None:
+    record = judged([sent(), sent()])
+    assert (record["verdict"], record["reasons"], record["comparison"]) == ("passed", [], None)
+    assert [entry["stage"]["name"] for entry in record["stages"]] == ["smoke-1", "smoke-2"]
+    assert record["gpus"] == {"gpu-worker-a": [{"at": 1.0, "gpus": {}}]}
+    assert load_test_report(record).splitlines()[0] == "✓ Load test of qwen: passed"
+
+
+def test_a_crash_is_told_with_its_cause_before_its_consequences() -> None:
+    record = judged([sent(errors=1)], [CRASHED])
+    assert record["verdict"] == "failed"
+    crashes = [crash["signature"] for crash in record["stops"][0]["crashes"]]
+    assert crashes == ["ray-channel-timeout", "ray-accelerator-group", "ray-actor-unavailable"]
+    report = load_test_report(record)
+    assert report.startswith(
+        "✕ Load test of qwen: failed\n  The engine of qwen-a stopped: it went from running to error."
+    )
+    assert "ray-channel-timeout" in report
+
+
+def test_stages_after_one_that_broke_are_not_run_and_say_so() -> None:
+    record = judged([sent(errors=1)], [CRASHED])
+    assert record["stages"][1]["error"] == "Was not run, because the stage before it failed."
+    assert "not run" in load_test_report(record)
+
+
+def test_beside_the_last_test_passed_each_figure_tells_its_change() -> None:
+    last = judged([sent(100.0), sent(100.0)])
+    comparison = judged([sent(80.0), sent(100.0)], last=last)["comparison"]
+    assert (comparison["time"], comparison["fingerprint"]) == ("2026-12-01T08:00:00Z", "3f0c9a1b2d4e")
+    # Both stages ask the same, so both stand beside the last of that question.
+    changes = [(row["first_token_p95_seconds"], row["answer_tokens_per_second"]) for row in comparison["stages"]]
+    assert changes == [(pytest.approx(0.25), pytest.approx(-0.2)), (pytest.approx(0.0), pytest.approx(0.0))]
+
+
+def test_junit_has_a_case_for_each_stage_and_for_what_holds_of_the_whole() -> None:
+    suite = ElementTree.fromstring(load_test_report(judged([sent(), sent()]), "junit").encode())
+    assert suite.attrib == {
+        "name": "load test of qwen",
+        "timestamp": "2026-12-01T08:00:00Z",
+        "tests": "4",
+        "failures": "0",
+        "errors": "0",
+    }
+    names = [case.get("name") for case in suite]
+    assert names == ["smoke-1", "smoke-2", "engines keep running", "memory as planned"]
+    assert suite[0].get("time") == "4.500"
+
+
+def test_junit_tells_failures_from_what_is_inconclusive() -> None:
+    broken = {"msg": "AIPerf sent nothing in stage smoke-1 <exit code 2>"}
+    suite = ElementTree.fromstring(load_test_report(judged([broken], [CRASHED]), "junit").encode())
+    assert (suite.get("failures"), suite.get("errors")) == ("1", "2")
+    assert suite[0][0].tag == "error"
+    assert "<exit code 2>" in (suite[0][0].get("message") or "")
+    assert suite[2][0].tag == "failure"
+
+
+def test_wrong_input_is_told_in_a_sentence() -> None:
+    with pytest.raises(AnsibleFilterError, match="no limit ttft"):
+        judged([sent()], ttft=3)
+    with pytest.raises(AnsibleFilterError, match="no load test profile long"):
+        load_test_stages(PROFILES, "smoke,long", {"max_model_len": 100, "concurrency": 1})
+    with pytest.raises(AnsibleFilterError, match="no form 'pdf'; there are: text, junit"):
+        load_test_report(judged([sent()]), "pdf")
