@@ -29,15 +29,11 @@ def _asked(stages: Any, results: Any) -> list[dict[str, Any]]:
     """Each stage with what its task returned; those after one that broke the test off were not run."""
     rows = []
     for number, stage in enumerate(stages):
-        result = (
-            results[number] if number < len(results) else {"msg": "Was not run, because the stage before it failed."}
-        )
-        row = {"stage": stage, "limits": stage["limits"]}
-        if "figures" in result:
-            row.update(figures=result["figures"], generator=result["generator"])
-        else:
-            row["error"] = result["msg"]
-        rows.append(row)
+        result = results[number] if number < len(results) else {}
+        found = {"figures": result.get("figures"), "generator": result.get("generator"), "error": None}
+        if number < len(results) and not found["figures"]:
+            found["error"] = result["msg"]
+        rows.append({"stage": stage, "limits": stage["limits"], **found})
     return rows
 
 

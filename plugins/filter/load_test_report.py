@@ -7,14 +7,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.junit import junit
+from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.report import page
 from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.words import text
+from ansible_collections.gpuops.gpustack.plugins.module_utils.plan_report import page as plan_page
+from ansible_collections.gpuops.gpustack.plugins.plugin_utils.pages import render
 
-FORMS: dict[str, Callable[[Any], str]] = {"text": text, "junit": junit}
+# The page has the looks of the plan's.
+TEMPLATES = [Path(found.__file__).with_name("templates") for found in (page, plan_page)]
+
+
+def html(record: Any) -> str:
+    """The record as a page that needs nothing else."""
+    return render(TEMPLATES, "load.html.j2", page.context(record))
+
+
+FORMS: dict[str, Callable[[Any], str]] = {"text": text, "html": html, "junit": junit}
 
 
 def load_test_report(record: Any, form: str = "text") -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.plan_report import page, read
+from ansible_collections.gpuops.gpustack.plugins.plugin_utils.pages import render
 
 TEMPLATES = Path(page.__file__).with_name("templates")
 
@@ -23,16 +23,7 @@ def plan_html(plans: Any, fleet: Any, title: Any = "Fleet plan", generated_at: A
         context = page.context(read.plans(plans), read.fleet(fleet), str(title), str(generated_at))
     except read.ReportInputError as error:
         raise AnsibleFilterError(f"plan_html: {error}") from error
-    # Escaping is on for every text; no template turns it off.
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("page.html.j2").render(context)
+    return render([TEMPLATES], "page.html.j2", context)
 
 
 class FilterModule:

@@ -26,11 +26,11 @@ def compare(stages: Sequence[Mapping[str, Any]], last: Mapping[str, Any] | None)
     """
     if last is None:
         return None
-    earlier = {_question(entry["stage"]): entry for entry in last["stages"] if "figures" in entry}
+    earlier = {_question(entry["stage"]): entry for entry in last["stages"] if entry["figures"]}
     rows = []
     for entry in stages:
         before = earlier.get(_question(entry["stage"]))
-        if before is None or "figures" not in entry:
+        if before is None or not entry["figures"]:
             continue
         row: dict[str, Any] = {"name": entry["stage"]["name"]}
         for name, figure in _FIGURES:

@@ -6,48 +6,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-_ELEMENTS = {"failed": "failure", "inconclusive": "error"}
+_ELEMENTS = {"failed": "failure", "inconclusive": "error", "not run": "skipped"}
+_COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+# What holds of the whole test, and the limit that judges it.
+_WHOLE = (("engines keep running", "restarts"), ("memory as planned", "kv_tokens_deviation_percent"))
 
 
 def junit(record: Mapping[str, Any]) -> str:
     """A failed case is a failure, an inconclusive one an error. Beside the stages, what holds of the whole test."""
-    cases = [(entry["stage"]["name"], entry["stage"]["name"], _seconds(entry)) for entry in record["stages"]]
-    whole = [("engines keep running", "restarts"), ("memory as planned", "kv_tokens_deviation_percent")]
     suite = ElementTree.Element("testsuite", name=f"load test of {record['model']}", timestamp=record["time"])
-    counts = dict.fromkeys(_ELEMENTS.values(), 0)
-    for name, stage, seconds in cases:
-        reasons = [reason for reason in record["reasons"] if reason["stage"] == stage]
-        _case(suite, record, name, seconds, reasons, counts)
-    for name, code in whole:
+    for entry in record["stages"]:
+        name = entry["stage"]["name"]
+        reasons = [reason for reason in record["reasons"] if reason["stage"] == name]
+        _case(suite, record["model"], name, _seconds(entry), entry["verdict"], reasons)
+    for name, code in _WHOLE:
         reasons = [reason for reason in record["reasons"] if reason["code"] == code and reason["stage"] is None]
-        _case(suite, record, name, 0.0, reasons, counts)
-    suite.set("tests", str(len(cases) + len(whole)))
-    suite.set("failures", str(counts["failure"]))
-    suite.set("errors", str(counts["error"]))
+        _case(suite, record["model"], name, 0.0, "failed" if reasons else "passed", reasons)
+    suite.set("tests", str(len(suite)))
+    for attribute, element in _COUNTS.items():
+        suite.set(attribute, str(len(suite.findall(f"testcase/{element}"))))
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _case(
     suite: ElementTree.Element,
-    record: Mapping[str, Any],
+    model: str,
     name: str,
     seconds: float,
-    reasons: list[Mapping[str, Any]],
-    counts: dict[str, int],
+    verdict: str,
+    reasons: Sequence[Mapping[str, Any]],
 ) -> None:
-    case = ElementTree.SubElement(suite, "testcase", classname=record["model"], name=name, time=f"{seconds:.3f}")
-    if reasons:
-        kind = _ELEMENTS[reasons[0]["verdict"]]
-        counts[kind] += 1
-        found = ElementTree.SubElement(case, kind, message=reasons[0]["message"])
-        found.text = "\n".join(reason["message"] for reason in reasons)
+    case = ElementTree.SubElement(suite, "testcase", classname=model, name=name, time=f"{seconds:.3f}")
+    if verdict in _ELEMENTS:
+        found = ElementTree.SubElement(case, _ELEMENTS[verdict])
+        if reasons:
+            found.set("message", reasons[0]["message"])
+            found.text = "\n".join(reason["message"] for reason in reasons)
 
 
 def _seconds(entry: Mapping[str, Any]) -> float:
-    figures = entry.get("figures") or {}
+    figures = entry["figures"] or {}
     return (figures["ended_at"] - figures["started_at"]) if figures.get("ended_at") else 0.0

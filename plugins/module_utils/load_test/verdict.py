@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 PASSED, FAILED, INCONCLUSIVE = "passed", "failed", "inconclusive"
+# Of a stage alone, after one that broke the test off.
+NOT_RUN = "not run"
 
 # The limits that there are; None is none.
 LIMITS = (
@@ -62,21 +64,23 @@ def judge(
 ) -> dict[str, Any]:
     """``{"verdict", "reasons": [{"verdict", "code", "message", "stage"}], "stages": [{"verdict", "seen"}]}``.
 
-    ``stages`` are ``{"stage", "limits", "figures", "generator"}``: what was asked, limits of its own, and what
-    ``load_stage`` returned, or ``{"stage", "error"}`` where it could send nothing. ``watch`` is what ``load_watch``
-    returned; each of its stops has ``crashes``. Raises LimitError.
+    ``stages`` are ``{"stage", "limits", "figures", "generator", "error"}``: what was asked, limits of its own, and what
+    ``load_stage`` returned: ``figures`` is None where it could send nothing, ``error`` then says why; both are None
+    where the test was broken off before. ``watch`` is what ``load_watch`` returned; each of its stops has ``crashes``.
+    Raises LimitError.
     """
     general = _checked(limits)
     reasons = list(_stops(watch["stops"], general))
     rows = []
     for entry in stages:
         seen = _seen(entry, watch)
-        found = list(_stage(entry, seen, {**general, **_checked(entry.get("limits") or {})}))
+        found = list(_stage(entry, seen, {**general, **_checked(entry["limits"])}))
         reasons += found
-        rows.append({"seen": seen, "verdict": _worst(found)})
+        rows.append({"seen": seen, "verdict": _worst(found) if _was_run(entry) else NOT_RUN})
     reasons += _memory(general, predicted_tokens, printed_tokens)
-    if not stages:
-        reasons.append(Reason(INCONCLUSIVE, "generator", "No stage was run."))
+    missing = [entry["stage"]["name"] for entry in stages if not _was_run(entry)]
+    if (missing or not stages) and not reasons:
+        reasons.append(Reason(INCONCLUSIVE, "generator", f"Not run: {', '.join(missing) or 'there is no stage'}."))
     return {
         "verdict": _worst(reasons),
         "reasons": [vars(reason) for reason in sorted(reasons, key=lambda reason: reason.verdict != FAILED)],
@@ -95,6 +99,10 @@ def _checked(limits: Mapping[str, Any]) -> dict[str, float | None]:
         except (TypeError, ValueError):
             raise LimitError(f"The limit {name} is {value!r}; wanted is a number, or null for none.") from None
     return checked
+
+
+def _was_run(entry: Mapping[str, Any]) -> bool:
+    return entry["figures"] is not None or entry["error"] is not None
 
 
 def _worst(reasons: Sequence[Reason]) -> str:
@@ -118,7 +126,7 @@ def _stops(stops: Sequence[Mapping[str, Any]], limits: Mapping[str, float | None
 
 def _seen(entry: Mapping[str, Any], watch: Mapping[str, Any]) -> dict[str, Any]:
     """What was seen of the engines during a stage; None where it was too short, or nothing could be seen."""
-    figures = entry.get("figures") or {}
+    figures = entry["figures"] or {}
     start, end = figures.get("started_at"), figures.get("ended_at")
     seen: dict[str, Any] = dict.fromkeys(
         ("in_engine", "waiting", "kv_cache_usage", "cpu_busy", "engine_latency_seconds", "preemptions")
@@ -152,8 +160,9 @@ def _most(values: Sequence[float]) -> float:
 def _stage(entry: Mapping[str, Any], seen: Mapping[str, Any], limits: Mapping[str, float | None]) -> Iterator[Reason]:
     stage = entry["stage"]
     name = stage["name"]
-    if "figures" not in entry:
-        yield Reason(INCONCLUSIVE, "generator", f"{name}: {entry['error']}", name)
+    if entry["figures"] is None:
+        if entry["error"] is not None:
+            yield Reason(INCONCLUSIVE, "generator", f"{name}: {entry['error']}", name)
         return
     figures = entry["figures"]
     doubt = None if seen["stops"] else client_bound(stage, figures, seen)

@@ -94,7 +94,7 @@ class Watch:
             engine = self._engines[name] = _Engine(state == "running", restarts)
         if engine.up and state != "running":
             engine.up, engine.noted = False, 1
-            message = " ".join(str(instance.get("state_message") or "").split())
+            message = " ".join(str(instance.get("state_message") or "").split()).rstrip(".")
             self._stop(at, name, f"it went from running to {state}" + (f": {message}" if message else ""))
         while restarts - engine.restarts > engine.noted:
             engine.up, engine.noted = False, engine.noted + 1

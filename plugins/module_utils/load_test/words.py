@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 WIDTH = 120
-SIGNS = {"passed": "✓", "failed": "✕", "inconclusive": "?"}
+SIGNS = {"passed": "✓", "failed": "✕", "inconclusive": "?", "not run": " "}
 
 
 def text(record: Mapping[str, Any]) -> str:
     """A block whose first line says the outcome."""
-    lines = [outcome(record)]
+    lines = [f"{SIGNS[record['verdict']]} Load test of {record['model']}: {record['verdict']}{summary(record)}"]
     for reason in record["reasons"]:
         lines += textwrap.wrap(reason["message"], WIDTH, initial_indent="  ", subsequent_indent="    ")
     lines += ["", *_table(record)]
@@ -27,9 +27,15 @@ def text(record: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def outcome(record: Mapping[str, Any]) -> str:
-    """One line."""
-    return f"{SIGNS[record['verdict']]} Load test of {record['model']}: {record['verdict']}"
+def summary(record: Mapping[str, Any]) -> str:
+    """What was proven, where something was."""
+    ran = [entry for entry in record["stages"] if entry["figures"]]
+    if record["verdict"] != "passed":
+        return ""
+    most = max(entry["stage"]["concurrency"] for entry in ran)
+    longest = max(entry["stage"]["prompt_tokens"] for entry in ran)
+    requests = sum(entry["figures"]["requests"] for entry in ran)
+    return f" with {requests} requests, up to {most} at once and prompts of up to {longest:,} tokens"
 
 
 def _table(record: Mapping[str, Any]) -> Iterator[str]:
@@ -39,7 +45,7 @@ def _table(record: Mapping[str, Any]) -> Iterator[str]:
     for entry in record["stages"]:
         stage = entry["stage"]
         cells = [stage["name"], str(stage["concurrency"]), f"{stage['prompt_tokens']:,}", str(stage["answer_tokens"])]
-        if "figures" not in entry:
+        if not entry["figures"]:
             yield form.format(*cells, "not run", "", "", "", "").rstrip()
             continue
         figures, usage = entry["figures"], entry["seen"]["kv_cache_usage"]

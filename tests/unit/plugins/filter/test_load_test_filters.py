@@ -114,7 +114,9 @@ def test_a_test_that_is_passed() -> None:
     assert (record["verdict"], record["reasons"], record["comparison"]) == ("passed", [], None)
     assert [entry["stage"]["name"] for entry in record["stages"]] == ["smoke-1", "smoke-2"]
     assert record["gpus"] == {"gpu-worker-a": [{"at": 1.0, "gpus": {}}]}
-    assert load_test_report(record).splitlines()[0] == "✓ Load test of qwen: passed"
+    assert load_test_report(record).splitlines()[0] == (
+        "✓ Load test of qwen: passed with 8 requests, up to 1 at once and prompts of up to 512 tokens"
+    )
 
 
 def test_a_crash_is_told_with_its_cause_before_its_consequences() -> None:
@@ -131,8 +133,14 @@ def test_a_crash_is_told_with_its_cause_before_its_consequences() -> None:
 
 def test_stages_after_one_that_broke_are_not_run_and_say_so() -> None:
     record = judged([sent(errors=1)], [CRASHED])
-    assert record["stages"][1]["error"] == "Was not run, because the stage before it failed."
+    assert [entry["verdict"] for entry in record["stages"]] == ["failed", "not run"]
+    assert {reason["stage"] for reason in record["reasons"]} == {None, "smoke-1"}
     assert "not run" in load_test_report(record)
+
+
+def test_a_test_that_was_broken_off_for_no_other_reason_proves_nothing() -> None:
+    record = judged([sent(errors=1)], errors_percent=100)
+    assert (record["verdict"], record["reasons"][0]["message"]) == ("inconclusive", "Not run: smoke-2.")
 
 
 def test_beside_the_last_test_passed_each_figure_tells_its_change() -> None:
@@ -152,6 +160,7 @@ def test_junit_has_a_case_for_each_stage_and_for_what_holds_of_the_whole() -> No
         "tests": "4",
         "failures": "0",
         "errors": "0",
+        "skipped": "0",
     }
     names = [case.get("name") for case in suite]
     assert names == ["smoke-1", "smoke-2", "engines keep running", "memory as planned"]
@@ -161,10 +170,9 @@ def test_junit_has_a_case_for_each_stage_and_for_what_holds_of_the_whole() -> No
 def test_junit_tells_failures_from_what_is_inconclusive() -> None:
     broken = {"msg": "AIPerf sent nothing in stage smoke-1 <exit code 2>"}
     suite = ElementTree.fromstring(load_test_report(judged([broken], [CRASHED]), "junit").encode())
-    assert (suite.get("failures"), suite.get("errors")) == ("1", "2")
-    assert suite[0][0].tag == "error"
+    assert [suite.get(name) for name in ("failures", "errors", "skipped")] == ["1", "1", "1"]
+    assert [case[0].tag if len(case) else "passed" for case in suite] == ["error", "skipped", "failure", "passed"]
     assert "<exit code 2>" in (suite[0][0].get("message") or "")
-    assert suite[2][0].tag == "failure"
 
 
 def test_wrong_input_is_told_in_a_sentence() -> None:
@@ -172,5 +180,5 @@ def test_wrong_input_is_told_in_a_sentence() -> None:
         judged([sent()], ttft=3)
     with pytest.raises(AnsibleFilterError, match="no load test profile long"):
         load_test_stages(PROFILES, "smoke,long", {"max_model_len": 100, "concurrency": 1})
-    with pytest.raises(AnsibleFilterError, match="no form 'pdf'; there are: text, junit"):
+    with pytest.raises(AnsibleFilterError, match="no form 'pdf'; there are: text, html, junit"):
         load_test_report(judged([sent()]), "pdf")

@@ -53,7 +53,7 @@ def test_an_engine_that_crashes_is_seen_with_its_log_and_without_secrets(fleet: 
     flag.touch()
     answer = watch(fleet, flag, watch_timeout=1)
     (stop,) = answer["stops"]
-    assert stop["how"] == "it went from running to error: Inference server exited or unhealthy."
+    assert stop["how"] == "it went from running to error: Inference server exited or unhealthy"
     assert stop["log"][-1] == "EngineDeadError"
     assert "hf_abcdefgh" not in str(answer)
 

@@ -23,6 +23,7 @@ def stage(concurrency: int = 4, limits: dict[str, Any] | None = None, **figures:
         "stage": {"name": "concurrent-1", "concurrency": concurrency},
         "limits": limits or {},
         "generator": {"timed_out": False, "seconds": 25.0},
+        "error": None,
         "figures": {
             "requests": 16,
             "errors": 0,
@@ -197,7 +198,7 @@ def test_a_plan_for_something_else_fails_by_its_tokens() -> None:
 
 
 def test_a_generator_that_could_not_begin_makes_it_inconclusive() -> None:
-    entry = {"stage": {"name": "smoke-1"}, "limits": {}, "error": "AIPerf sent nothing."}
+    entry = {"stage": {"name": "smoke-1"}, "limits": {}, "figures": None, "error": "AIPerf sent nothing."}
     judged = judge([entry], watch(), LIMITS, None, None)
     assert (judged["verdict"], judged["stages"][0]["verdict"]) == ("inconclusive", "inconclusive")
 

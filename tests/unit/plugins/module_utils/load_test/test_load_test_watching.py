@@ -38,7 +38,7 @@ def test_an_engine_that_runs_on_has_not_stopped() -> None:
 def test_an_engine_in_error_has_stopped_once_however_long_it_is() -> None:
     broken = instance("error", state_message="Inference server exited\nwith code 1.")
     seen = Observed().look(instance()).look(broken).look(broken).look(instance("starting", 1)).look(instance())
-    assert seen.stops == [(2, "it went from running to error: Inference server exited with code 1.")]
+    assert seen.stops == [(2, "it went from running to error: Inference server exited with code 1")]
 
 
 def test_every_further_crash_while_it_starts_counts() -> None:
