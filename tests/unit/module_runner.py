@@ -12,7 +12,14 @@ import json
 from pathlib import Path
 from typing import Any, Callable
 
-from ansible.module_utils.testing import patch_module_args
+try:
+    from ansible.module_utils.testing import patch_module_args
+except ImportError:  # ansible-core 2.18
+    from unittest.mock import patch
+
+    def patch_module_args(arguments: dict[str, Any]) -> contextlib.AbstractContextManager:
+        """What 2.19 and newer bring: the arguments as AnsibleModule reads them."""
+        return patch("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode())
 
 
 def run_module(main: Callable[[], None], arguments: dict[str, Any], **internal: Any) -> dict[str, Any]:

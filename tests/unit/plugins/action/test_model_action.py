@@ -80,7 +80,7 @@ def test_answers_what_the_module_alone_would(runner: Runner) -> None:
         alone = [call("model", other, **options) for options in (DECLARED, DECLARED, LONGER) if not other.advance(60)]
     shown = [runner.run(**options) for options in (DECLARED, DECLARED, LONGER) if not runner.fake.advance(60)]
     for answer in (*alone, *shown):
-        del answer["invocation"]
+        answer.pop("invocation", None)  # ansible-core 2.21 leaves it out
         for row in answer["instances"]:
             del row["updated_at"], row["created_at"]
         for name in ("created_at", "updated_at", "env"):

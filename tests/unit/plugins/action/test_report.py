@@ -19,6 +19,7 @@ def fixture_run(monkeypatch):
     def run(arguments, no_log=False, check_mode=False):
         task = MagicMock(args=arguments, no_log=no_log, async_val=False, check_mode=check_mode, diff=False)
         action = report.ActionModule(task, MagicMock(), MagicMock(check_mode=check_mode), None, None, None)
+        action._load_name = "gpuops.gpustack.report"  # as its loader would
         shown = []
         action._display = MagicMock(display=lambda text: shown.append(text))
         return action.run(task_vars={}), shown

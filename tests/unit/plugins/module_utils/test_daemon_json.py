@@ -119,7 +119,7 @@ def test_an_empty_file_is_an_empty_configuration(text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{\n  "debug": true,\n}', "invalid JSON at line 3, column 1"),
+        ('{\n  "debug" true\n}', "invalid JSON at line 2, column 11"),
         ('{"a": 1', "invalid JSON at line 1, column 8"),
         ("[]", "line 1 starts a JSON array, not an object"),
         ('"text"', "a JSON string, not"),

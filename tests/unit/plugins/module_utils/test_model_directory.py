@@ -56,7 +56,7 @@ def test_a_broken_index_says_nothing(directory, index):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (b'{"a": 1,\n}', "has a config.json that is not valid JSON: line 2, column 1: "),
+        (b'{"a":\n1', "has a config.json that is not valid JSON: line 2, column 2: "),
         (b"[1]", "has a config.json that is not a JSON object"),
         (b"\xff\xfe", "has a config.json that is not a text in JSON"),
         (b"", "has a config.json that is not valid JSON: line 1, column 1: "),

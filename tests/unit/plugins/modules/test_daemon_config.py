@@ -81,14 +81,14 @@ def test_a_file_that_already_holds_the_settings_keeps_its_formatting(path):
 @pytest.mark.parametrize("check", [True, False])
 def test_invalid_json_is_refused_with_its_place_and_stays(path, check):
     path.parent.mkdir(parents=True)
-    path.write_text('{\n  "debug": true,\n}\n')
+    path.write_text('{\n  "debug" true\n}\n')
     result = run(path, check=check, settings={"debug": False})
     assert result["failed"] is True
     assert result["msg"] == (
-        f"{path} cannot be merged: invalid JSON at line 3, column 1: Expecting property name enclosed in double quotes"
+        f"{path} cannot be merged: invalid JSON at line 2, column 11: Expecting ':' delimiter"
         ". A JSON object is wanted. Correct the file, or move it away to start from an empty one. It was not touched."
     )
-    assert path.read_text() == '{\n  "debug": true,\n}\n'
+    assert path.read_text() == '{\n  "debug" true\n}\n'
 
 
 def test_a_file_that_is_no_text_is_refused(path):

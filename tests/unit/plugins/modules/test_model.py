@@ -505,7 +505,8 @@ def test_secrets_are_in_no_output(fleet: FakeGPUStack, capsys: pytest.CaptureFix
     assert answer["model"]["env"]["HF_TOKEN"] == "********"
     assert answer["model"]["env"]["VLLM_USE_V1"] == "1"
     assert answer["model"]["backend_parameters"] == ["--api-key=********", "--enforce-eager"]
-    assert answer["invocation"]["module_args"]["env"]["SHORT_KEY"] == "********"
+    if "invocation" in answer:  # ansible-core 2.21 leaves it out
+        assert answer["invocation"]["module_args"]["env"]["SHORT_KEY"] == "********"
     assert not [text for text in ("hf_abcdefgh", "sk-abcdefgh", PASSWORD) if text in str(answer)]
     assert stored(fleet)["env"]["HF_TOKEN"] == "hf_abcdefgh"
 
