@@ -61,6 +61,12 @@ molecule: setup  ## the scenarios on the simulated fleet (SCENARIOS="default …
 	@for scenario in $(SCENARIOS); do \
 	  echo "── molecule scenario $$scenario"; molecule --base-config molecule/config.yml test --scenario-name $$scenario || exit 1; done
 
+docs: setup  ## the documentation as a site: build/docs/index.html
+	@rm -rf build/docs build/docs-source && mkdir -p build && cp -r docs build/docs-source && mkdir build/docs-source/reference
+	antsibull-docs collection --use-current --squash-hierarchy --fail-on-error --dest-dir build/docs-source/reference gpuops.gpustack
+	CHECKOUT=$(CURDIR) sphinx-build -W --keep-going -q -b html build/docs-source build/docs
+	@echo "The documentation: $(CURDIR)/build/docs/index.html"
+
 build: setup  ## the collection as ansible-galaxy installs it
 	@mkdir -p build && ansible-galaxy collection build --force --output-path build .
 
