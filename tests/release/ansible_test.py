@@ -64,6 +64,9 @@ def _export(core: str) -> Path:
     tree.mkdir(parents=True)
     archive = subprocess.run(["git", "archive", "HEAD"], cwd=CHECKOUT, check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-C", str(tree)], input=archive, check=True)
+    # ansible-test asks git which files there are, and the checkout's own repository ignores this place.
+    subprocess.run(["git", "init", "--quiet"], cwd=tree, check=True)
+    subprocess.run(["git", "add", "--all"], cwd=tree, check=True)
     return tree
 
 
