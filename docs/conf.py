@@ -38,6 +38,7 @@ def link_to_repository(_app, _document, source):
     """A guide links to files of the repository; the site has only docs/, so there such a link goes to the repository."""
     source[0] = _OUTSIDE.sub(rf"]({GALAXY['repository']}/blob/main/\1\2)", source[0])
 
+
 # What antsibull-docs refers to in Ansible's own documentation. The site is built without network, so no inventory of
 # that documentation is asked for its pages.
 _ANSIBLE = "https://docs.ansible.com/ansible/latest"
@@ -48,7 +49,9 @@ _ANSIBLE_PAGES = {
     "common_return_values": "reference_appendices/common_return_values.html",
     "inventory_plugins": "plugins/inventory.html",
 }
-_ANSIBLE_PLUGIN = re.compile(r"ansible_collections\.(ansible|community)\.(\w+)\.(\w+_(?:module|filter|lookup|inventory))")
+_ANSIBLE_PLUGIN = re.compile(
+    r"ansible_collections\.(ansible|community)\.(\w+)\.(\w+_(?:module|filter|lookup|inventory))"
+)
 
 
 def link_to_ansible(_app, _environment, node, text):

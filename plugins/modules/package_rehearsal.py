@@ -145,7 +145,7 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-keys:
+signing_keys:
   description: The keys by the name of their repository.
   returned: success
   type: dict
@@ -190,7 +190,9 @@ MAX_LINES = 6
 
 def main() -> None:
     """Run the module."""
-    repository = {name: {"type": "str", "required": True} for name in ("name", "url", "key_url", "content")}
+    repository = {
+        name: {"type": "str", "required": True, "no_log": False} for name in ("name", "url", "key_url", "content")
+    }
     repository.update({name: {"type": "path", "required": True} for name in ("key_path", "path")})
     package = {"name": {"type": "str", "required": True}, "version": {"type": "str", "default": ""}}
     module = AnsibleModule(
@@ -236,7 +238,7 @@ def main() -> None:
         )
     module.exit_json(
         changed=False,
-        keys=keys,
+        signing_keys=keys,
         specifications=[f"{name}{rehearsal.separator}{version}" for name, version in exact.items()],
         installs=dict(simulated.install),
         removes=list(simulated.remove),

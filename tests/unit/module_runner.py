@@ -19,7 +19,9 @@ except ImportError:  # ansible-core 2.18
 
     def patch_module_args(arguments: dict[str, Any]) -> contextlib.AbstractContextManager:
         """What 2.19 and newer bring: the arguments as AnsibleModule reads them."""
-        return patch("ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode())
+        return patch(
+            "ansible.module_utils.basic._ANSIBLE_ARGS", json.dumps({"ANSIBLE_MODULE_ARGS": arguments}).encode()
+        )
 
 
 def run_module(main: Callable[[], None], arguments: dict[str, Any], **internal: Any) -> dict[str, Any]:

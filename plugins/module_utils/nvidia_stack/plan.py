@@ -53,7 +53,8 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
     problems = platform or [*_card_problems(facts, choice, host), *_version_problems(facts, wanted, host)]
     if problems:
         return {"problems": problems}
-    assert choice.kernel_modules is not None
+    if choice.kernel_modules is None:
+        raise AssertionError("a choice without problems names its kernel modules")
     family = FAMILIES[facts["distribution"]["id"]]
     needed = _packages(facts, wanted, family, choice.kernel_modules)
     outdated = [one for one in needed if not versions.matches(one.version, facts["packages"].get(one.name))]

@@ -85,7 +85,7 @@ def context(plans: Sequence[Plan], hosts: Sequence[Host], title: str, generated_
 
 
 def _shown_kinds(entries: Sequence[Entry]) -> list[str]:
-    shown = {part.kind for entry in entries for bar in entry.bars for part in bar.parts}
+    shown = {part.kind for entry in entries for stack in entry.bars for part in stack.parts}
     return [kind for kind in KINDS if kind in shown]
 
 

@@ -117,9 +117,9 @@ def _bar(plan: Plan, hosts: Sequence[Host], width: int) -> list[str]:
     parts = card_parts([(plan, limits(plan, hosts))], card)
     total = sum(part.gib for part in parts)
     ends = [0, *(round(width * end / total) for end in accumulate(part.gib for part in parts))]
-    bar = "".join(BAR_SIGNS[part.kind] * (end - start) for part, start, end in zip(parts, ends, ends[1:]))
+    drawn = "".join(BAR_SIGNS[part.kind] * (end - start) for part, start, end in zip(parts, ends, ends[1:]))
     legend = ", ".join(f"{BAR_SIGNS[part.kind]} {part.kind} {part.gib:.2f}" for part in parts)
-    return [bar, f"{legend} GiB"]
+    return [drawn, f"{legend} GiB"]
 
 
 def _choices(plan: Plan, width: int) -> list[str]:

@@ -149,7 +149,7 @@ def _safe_blocks(prediction: Prediction) -> int:
 
 def situation_of(settings: Settings, layout: Layout, fleet: Fleet) -> Situation:
     """The situation before a context is chosen: the declared one, or none."""
-    hosts = {host for host, _ in layout.replicas(1)[0]} if layout.pools else set(fleet.drivers)
+    hosts = {host for host, _indexes in layout.replicas(1)[0]} if layout.pools else set(fleet.drivers)
     versions = sorted((fleet.cuda[host] for host in hosts if host in fleet.cuda), key=_numbers)
     return Situation(
         intent=settings.intent,

@@ -173,7 +173,7 @@ PARAMETERS: tuple[ParameterRule, ...] = (
         id="small-card-keeps-room",
         when=lambda s: s.intent.gpu_memory_utilization is None and utilization_by_rule(s) != 0.9,
         parameter="--gpu-memory-utilization",
-        value=lambda s: utilization_by_rule(s),
+        value=utilization_by_rule,
         why="CUDA graphs come on top of the budget, and a tenth of a 16 GB card is too little for them",
         source="vllm/v1/worker/gpu_worker.py, determine_available_memory",
     ),

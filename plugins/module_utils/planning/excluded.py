@@ -36,7 +36,7 @@ def without_old_cards(fleet: Fleet, intent: Intent) -> tuple[Fleet, list[tuple[s
         if card.capability < VOLTA
         for host in hosts
     ]
-    return without(fleet, {(host, index) for host, index, _ in old}), old
+    return without(fleet, {(host, index) for host, index, _card in old}), old
 
 
 def named(cards: list[str]) -> str:

@@ -58,15 +58,15 @@ class Slots:
     @cached_property
     def link_kinds(self) -> frozenset[int]:
         """How close pairs of its cards are: one value where all pairs are alike."""
-        return frozenset(kind for _, _, kind in self.links)
+        return frozenset(kind for _first, _second, kind in self.links)
 
     def without(self, indexes: Iterable[int]) -> Slots:
         """The same host less these cards."""
         gone = set(indexes)
         kept = [(card, index) for card, index in zip(self.cards, self.indexes) if index not in gone]
         return Slots(
-            tuple(card for card, _ in kept),
-            tuple(index for _, index in kept),
+            tuple(card for card, _index in kept),
+            tuple(index for _card, index in kept),
             tuple(link for link in self.links if link[0] not in gone and link[1] not in gone),
             tuple(pair for pair in self.no_peer_access if pair[0] not in gone and pair[1] not in gone),
         )

@@ -148,7 +148,8 @@ def _mlp(hidden: int, intermediate: int, gated: bool, quantized: Quantization | 
 
 def _experts(shape: Architecture, split: Split, dtype_bytes: int) -> list[int]:
     experts = shape.experts
-    assert experts is not None
+    if experts is None:
+        raise AssertionError("asked for the experts of a dense model")
     if split.expert_parallel:
         count, size = -(-experts.count // (split.tensor * split.data)), experts.intermediate_size
     else:
@@ -321,7 +322,8 @@ def predict(
         blocks = max(0, available) // page // per_group
         if tightest is None or (blocks, available) < tightest[:2]:
             tightest = (blocks, available, weights, overhead)
-    assert tightest is not None
+    if tightest is None:
+        raise AssertionError("a replica has at least one GPU")
     blocks, available, weights, overhead = tightest
     tokens = None if shape.hybrid else blocks // groups.count * engine.block_size
     return Prediction(weights, overhead, max(0, available), tokens, blocks)

@@ -66,7 +66,7 @@ def _tokens(items: Sequence[str]) -> list[str]:
     for item in items:
         text = item.strip()
         if "=" in text:
-            head, _, tail = (part.strip() for part in text.partition("="))
+            head, _equals, tail = (part.strip() for part in text.partition("="))
             if not head:
                 raise PlanError(f"{_WHERE} has {masked(item)!r}, which belongs to no flag: write --flag=value")
             if re.search(r"\s", head):
@@ -182,7 +182,7 @@ def parse_parameters(items: Sequence[str], vllm_version: str) -> dict[str, Param
             short = _short_with_value(token, flags)
             if short:
                 name, given, equals = short[0], [short[1]], "="
-        head, _, path = name.partition(".")
+        head, _dot, path = name.partition(".")
         spelling, flag = _flag(head, flags, vllm_version)
         if path and flag.type != "json":
             raise PlanError(f"{_WHERE} has {name}, but {flag.name} has no keys below it: write {flag.name}=value")

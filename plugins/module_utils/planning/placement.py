@@ -225,7 +225,7 @@ def on_one_host(fleet: Fleet, shape: Architecture, wanted: Wanted) -> Iterator[L
                 pools.setdefault(key, []).append(
                     Pool(hosts, sets, len(kinds) > 1, size == len(slots.cards), slots.link_kinds)
                 )
-    for (_, size, closeness, blocked), alike in pools.items():
+    for (_hosts, size, closeness, blocked), alike in pools.items():
         alike.sort(key=lambda pool: (not pool.whole_host, pool.hosts))
         for split in splits(shape, size, size, wanted):
             yield Layout(split, 1, tuple(alike), alike[0].sets[0].cards, closeness, blocked)
@@ -267,7 +267,7 @@ def _groups(pools: list[Pool], drivers: Mapping[str, str]) -> Iterator[list[Pool
     for pool in sorted(pools, key=lambda pool: (not pool.whole_host, pool.hosts)):
         kinds.setdefault(pool.sets[0].cards, []).append(pool)
     ordered = sorted(kinds.items(), key=lambda entry: [_strength(card) for card in entry[0]], reverse=True)
-    groups = [alike for _, alike in ordered]
+    groups = [alike for _cards, alike in ordered]
     if len(groups) > 1:
         groups.append([pool for alike in groups for pool in alike])
     for group in groups:

@@ -117,7 +117,7 @@ def _refuse_parameters(settings: Settings, fleet: Fleet, assessments: list[Asses
     """A user's parameter that every layout refuses is an error; with no layout at all, each kind of card is asked."""
     situations = [assessment.situation for assessment in assessments]
     if not situations:
-        cards = {card for slots, _ in fleet.alike for card in slots.cards} or {_ANY_CARD}
+        cards = {card for slots, _hosts in fleet.alike for card in slots.cards} or {_ANY_CARD}
         wanted = settings.wanted
         split = Split(wanted.tensor or 1, wanted.pipeline or 1, wanted.data or 1)
         situations = [
@@ -183,7 +183,7 @@ def _automatic(best: Assessment, fleet: Fleet) -> bool:
     It takes any cards with enough memory of one worker, or all cards of workers with equally many
     (vllm_resource_fit_selector.py): right where all cards are alike and no closer ones are to be preferred.
     """
-    alike = len({card for slots, _ in fleet.alike for card in slots.cards}) == 1
+    alike = len({card for slots, _hosts in fleet.alike for card in slots.cards}) == 1
     if best.layout.hosts > 1:
         return alike and best.layout.whole_hosts
     links = {kind for pool in best.layout.pools for kind in pool.link_kinds}
@@ -212,13 +212,13 @@ def _passed_over(assessment: Assessment) -> bool:
 def _no_layout(settings: Settings, fleet: Fleet) -> dict[str, Any]:
     """No group of cards has the wanted size, or the model cannot be split that way."""
     gpus = settings.wanted.gpus
-    most = max(len(slots.cards) for slots, _ in fleet.alike)
+    most = max(len(slots.cards) for slots, _hosts in fleet.alike)
     sizes = tensor_sizes(settings.shape, max(most, gpus or 1), settings.wanted.expert_parallel)
     if gpus is not None and gpus not in sizes:
         fitting = [size for size in sizes if size < gpus]
         message = f"{gpus} GPUs cannot share this model: sizes that divide it are {', '.join(map(str, sizes))}"
         return problem("sizes-divide", message, [f"declare gpus: {fitting[-1]}"] if fitting else [])
-    hosts = sum(len(hosts) for _, hosts in fleet.alike)
+    hosts = sum(len(hosts) for _slots, hosts in fleet.alike)
     message = (
         f"no host has {gpus} usable GPUs, and no hosts with equally many make {gpus} together "
         f"({hosts} host(s), at most {most} GPUs each)"

@@ -25,7 +25,8 @@ def _scheme_too_new(s: Situation) -> bool:
 
 
 def _scheme_text(s: Situation) -> str:
-    assert s.scheme is not None
+    if s.scheme is None:
+        raise AssertionError("the rule holds for quantised models only")
     return (
         f"{s.scheme.name} needs compute capability {capability_text(s.scheme.since)}, "
         f"{s.cards_text} has {capability_text(s.capability)}"

@@ -213,8 +213,8 @@ def _neighbours(release: _Release) -> tuple[_Release, ...]:
 def _flags(releases: tuple[_Release, ...]) -> Iterator[Flag]:
     for (kind, type_), words in _WORDS.items():
         for word in words.split():
-            names, _, before = word.partition("<")
-            names, _, since = names.partition("@")
+            names, _below, before = word.partition("<")
+            names, _at, since = names.partition("@")
             first, end = _release(since), _release(before)
             if any(first <= release and not (end and release >= end) for release in releases):
                 name, *shorts = names.split("/")

@@ -78,7 +78,7 @@ def test_a_rehearsal_tells_exact_versions_and_what_is_held_with_them(host):
     assert sorted(found["specifications"]) == ["libcuda1=580.95.05-1", "nvidia-driver-cuda=580.95.05-1"]
     assert found["installs"] == {"libcuda1": "580.95.05-1", "nvidia-driver-cuda": "580.95.05-1"}
     assert found["removes"] == ["nvidia-old"]
-    assert found["keys"] == {"nvidia-cuda": KEY}
+    assert found["signing_keys"] == {"nvidia-cuda": KEY}
 
 
 def test_only_our_repositories_are_read_and_the_hosts_lists_stand_in_for_the_others(host):
@@ -113,7 +113,7 @@ def test_the_key_is_fetched_where_none_is_given(host):
     (host / "key.asc").write_text(KEY)
     given = arguments(keys={})
     given["repositories"][0]["key_url"] = (host / "key.asc").as_uri()
-    assert run_module(package_rehearsal.main, given)["keys"] == {"nvidia-cuda": KEY}
+    assert run_module(package_rehearsal.main, given)["signing_keys"] == {"nvidia-cuda": KEY}
 
 
 @pytest.mark.parametrize(
