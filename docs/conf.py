@@ -17,7 +17,7 @@ GALAXY = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text(encoding="utf-8"))
 
 project = f"{GALAXY['namespace']}.{GALAXY['name']}"
 author = "gpuops contributors"
-copyright = f"2026, {author}"
+project_copyright = f"2026, {author}"
 version = release = GALAXY["version"]
 
 extensions = ["myst_parser", "sphinx_antsibull_ext"]
@@ -35,7 +35,7 @@ _OUTSIDE = re.compile(r"\]\(\.\./([^)#]+)(#[^)]*)?\)")
 
 
 def link_to_repository(_app, _document, source):
-    """A guide links to files of the repository; the site has only docs/, so there such a link goes to the repository."""
+    """The site has only docs/: a link of a guide to another file of the repository leads to the repository."""
     source[0] = _OUTSIDE.sub(rf"]({GALAXY['repository']}/blob/main/\1\2)", source[0])
 
 

@@ -2,18 +2,21 @@
 # Copyright: (c) 2026, gpuops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``ansible-test`` on the last commit, with one release of ansible-core in an environment of its own.
+"""``ansible-test`` on what is shipped, and on the unit tests, with one release of ansible-core in an environment of its own.
 
 ansible_test.py sanity 2.18 python3.11
 ansible_test.py units 2.21 python3.13
 
-ansible-test wants to lie in a tree named ansible_collections and fetches pip from a place of its own; the commit is
-exported into such a tree, and pip comes from the Python index that this machine uses for everything else.
+ansible-test wants to lie in a tree named ansible_collections, so the built collection (for the unit tests: the last
+commit) is put into one. It would fetch pip from a place of its own; here pip comes from the Python index that this
+machine uses for everything else.
 """
 
 from __future__ import annotations
 
+import gzip
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +41,8 @@ def main() -> int:
     """Returns ansible-test's exit code."""
     command, core, python = sys.argv[1:]
     environment = _environment(core, python)
-    tree = _export(core)
+    tree = ROOT / core / "ansible_collections" / "gpuops" / "gpustack"
+    _export(command, tree)
     _keep_pip(environment)
     number = _output([str(environment / "bin" / "python"), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
     options = {"sanity": ["--color", "no"], "units": ["--color", "no", "--num-workers", "2"]}[command]
@@ -58,16 +62,17 @@ def _environment(core: str, python: str) -> Path:
     return environment
 
 
-def _export(core: str) -> Path:
-    tree = ROOT / core / "ansible_collections" / "gpuops" / "gpustack"
-    subprocess.run(["rm", "-rf", str(tree)], check=True)
+def _export(command: str, tree: Path) -> None:
+    shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
-    archive = subprocess.run(["git", "archive", "HEAD"], cwd=CHECKOUT, check=True, capture_output=True).stdout
+    if command == "units":
+        archive = subprocess.run(["git", "archive", "HEAD"], cwd=CHECKOUT, check=True, capture_output=True).stdout
+    else:
+        archive = gzip.decompress(max((CHECKOUT / "build").glob("gpuops-gpustack-*.tar.gz")).read_bytes())
     subprocess.run(["tar", "-x", "-C", str(tree)], input=archive, check=True)
     # ansible-test asks git which files there are, and the checkout's own repository ignores this place.
     subprocess.run(["git", "init", "--quiet"], cwd=tree, check=True)
-    subprocess.run(["git", "add", "--all"], cwd=tree, check=True)
-    return tree
+    subprocess.run(["git", "add", "--all", "--force"], cwd=tree, check=True)
 
 
 def _keep_pip(environment: Path) -> None:

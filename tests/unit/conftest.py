@@ -4,9 +4,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+# Here and not in pyproject.toml, which `ansible-test units` does not read.
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "unit"), str(TESTS / "support")]
+
 from fake_gpustack import FakeGPUStack
 
 
