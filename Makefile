@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-down demo-reset test lint unit molecule docs build benchmark clean
+.PHONY: help setup demo demo-down demo-reset test lint unit molecule readmes docs package release build benchmark clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -42,7 +42,7 @@ demo-down: setup  ## the end of the simulated fleet (images stay)
 demo-reset: setup  ## the simulated hosts as bare as at the beginning
 	@$(BENCH) reset
 
-test: lint unit molecule  ## everything that must pass
+test: lint unit package molecule  ## everything that must pass
 
 lint: setup  ## style, types, documentation, package
 	yamllint --strict .
@@ -60,6 +60,25 @@ molecule: setup  ## the scenarios on the simulated fleet (SCENARIOS="default …
 	@$(BENCH) up
 	@for scenario in $(SCENARIOS); do \
 	  echo "── molecule scenario $$scenario"; molecule --base-config molecule/config.yml test --scenario-name $$scenario || exit 1; done
+
+package: build  ## the built collection in an empty place: what is in it, and used from there
+	pytest -q tests/release
+
+# The oldest and the newest supported ansible-core, each with the Python it is tried with.
+OLDEST ?= 2.18 python3.11
+NEWEST ?= 2.21 python3.13
+
+release: package docs  ## what must hold before a release, beside `make test`: about 15 minutes
+	@mkdir -p .build && { [ -x .build/importer/bin/galaxy-importer ] || $(PYTHON) -m venv .build/importer; }
+	@.build/importer/bin/pip install --quiet --disable-pip-version-check --requirement tests/release/requirements.txt
+	$(BIN)/python tests/release/importer.py .build/importer/bin
+	$(BIN)/python tests/release/ansible_test.py sanity $(OLDEST)
+	$(BIN)/python tests/release/ansible_test.py sanity $(NEWEST)
+	$(BIN)/python tests/release/ansible_test.py units $(OLDEST)
+	$(BIN)/python tests/release/ansible_test.py units $(NEWEST)
+
+readmes: setup  ## the README of every role, from its argument_specs
+	$(BIN)/python docs/role_readmes.py
 
 docs: setup  ## the documentation as a site: build/docs/index.html
 	@rm -rf build/docs build/docs-source && mkdir -p build && cp -r docs build/docs-source && mkdir build/docs-source/reference

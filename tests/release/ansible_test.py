@@ -2,7 +2,7 @@
 # Copyright: (c) 2026, gpuops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""``ansible-test`` on what is shipped, and on the unit tests, with one release of ansible-core in an environment of its own.
+"""``ansible-test``, with one release of ansible-core in an environment of its own.
 
 ansible_test.py sanity 2.18 python3.11
 ansible_test.py units 2.21 python3.13

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,12 @@ def test_argument_specs_tell_every_default_and_its_value(role: str) -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_public_variables_carry_the_name_of_their_role(role: str) -> None:
     assert [name for name in argument_specs(role) if not name.startswith(f"gpustack_{role}_")] == []
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_readme_of_a_role_tells_its_argument_specs(role: str) -> None:
+    made = runpy.run_path(str(PROJECT / "docs/role_readmes.py"))["readme"](PROJECT / "roles" / role)
+    assert (PROJECT / "roles" / role / "README.md").read_text() == made, "run `make readmes`"
 
 
 def test_version_is_written_once() -> None:
