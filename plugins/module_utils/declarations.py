@@ -15,7 +15,7 @@ from .realisation import RECREATE
 
 
 def declarations(declared: Iterable[Mapping[str, Any]], plans: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """For every declared model the options of the module `model`; ``plans`` are those of ``plan_declared``."""
+    """For every declared model its entry for the module `models`; ``plans`` are those of ``plan_declared``."""
     return [_as_is(model) if is_as_is(model) else _planned(model, plans[str(model["name"])]) for model in declared]
 
 
@@ -24,17 +24,29 @@ def _as_is(model: Mapping[str, Any]) -> dict[str, Any]:
     return {**own, **model["source"], "rollout": RECREATE}
 
 
+def in_words(plan: Mapping[str, Any]) -> str:
+    """How a model is planned, as a person compares it with what GPUStack says."""
+    hosts = " or ".join(" + ".join(sorted(placed)) for placed in plan["placements"])
+    figures = plan["predicted"]
+    return (
+        f"{plan['gpus_per_replica']} of the GPUs of {hosts} for each of {plan['replicas']} replicas, with "
+        f"{figures['weights_gib']:.2f} GiB of weights and {figures['kv_cache_gib']:.2f} GiB of KV cache in the "
+        f"{figures['memory_gib']:.2f} GiB of each"
+    )
+
+
 def _planned(model: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": model["name"],
         **model["source"],
         **{name: model[name] for name in OF_GPUSTACK if name in model},
-        "replicas": model.get("replicas", 1),
+        "replicas": plan["replicas"],
+        "rollout": plan["rollout"],
         "backend": plan["backend"],
         "backend_version": plan["backend_version"],
         "backend_parameters": plan["backend_parameters"],
         "env": plan["env"],
         "distributed_inference_across_workers": plan["distributed"],
-        **({"gpu_selector": plan["gpu_selector"]} if plan["gpu_selector"] else {}),
-        "rollout": RECREATE,
+        **({"gpu_selectors": plan["gpu_selectors"]} if plan["gpu_selectors"] else {}),
+        "planned": in_words(plan),
     }

@@ -47,12 +47,14 @@ def differences(
     """What runs otherwise than planned; an empty list means verified.
 
     ``plan`` is the result of ``vllm_plan``, ``engines`` the result of ``engine_info`` by host, ``model`` the model's
-    name in GPUStack.
+    name. Where the plan names ``members``, their instances are the model's, else those of the model of its name.
 
     ``[{"code", "instance", "host", "container", "name", "planned", "running", "message"}]``: ``name`` is the parameter
     or variable, ``message`` a sentence with all of it. Values of secrets are neither compared nor shown.
     """
-    instances = _instances(engines, model)
+    instances: dict[str, list[Located]] = {}
+    for member in plan.get("members") or [model]:
+        instances.update(_instances(engines, member))
     found: list[dict[str, Any]] = []
     if len(instances) != replicas:
         found.append(

@@ -12,9 +12,11 @@ from typing import Any
 from .as_is import as_is_plan, is_as_is
 from .planning.errors import PlanError
 from .planning.plan import plan_models
+from .realisation import DRAIN, RECREATE, ROLLOUTS, member_names
 
-# Keys of a declared model that GPUStack alone understands; everything else is the planner's.
+# Keys of a declared model that GPUStack alone understands, and how replicas are realised; the rest is the planner's.
 OF_GPUSTACK = ("categories", "description", "restart_on_error")
+ROLLOUT = "rollout"
 
 
 def plan_declared(
@@ -28,7 +30,8 @@ def plan_declared(
 
     ``gpu_facts`` and ``host_facts`` map each host to its ``gpustack_gpu`` and ``gpustack_host``, ``worker_names`` to
     its name in GPUStack where that is another. A model without ``config`` gets the one that was read in its
-    ``source.local_path``. Beside the planner's keys each plan has ``gpu_selector`` in GPUStack's form: null where its
+    ``source.local_path``. Beside the planner's keys each plan has ``rollout``; ``members``, the names of the models
+    that GPUStack shall have for it; and ``gpu_selectors``, the cards of each replica in GPUStack's form, null where its
     own scheduler finds the placement. A model with ``plan: false`` is not planned, see ``as_is``. Raises PlanError in
     one sentence.
     """
@@ -41,36 +44,55 @@ def plan_declared(
             raise PlanError(
                 f"model {name} is declared {names.count(name)} times, wanted one entry a name: rename or drop one"
             )
-    planned = iter(plan_models([model for model in models if not is_as_is(model)], gpu_facts))
-    plans = [as_is_plan(model, gpu_facts) if is_as_is(model) else next(planned) for model in models]
-    alone = len(plans) == 1
-    return {
-        name: {**plan, "gpu_selector": _gpu_selector(model, plan, worker_names, alone)}
-        for name, model, plan in zip(names, models, plans)
-    }
+    fitted = iter(plan_models([model for model in models if not is_as_is(model)], gpu_facts))
+    plans = [as_is_plan(model, gpu_facts) if is_as_is(model) else next(fitted) for model in models]
+    planned = {}
+    for name, entry, plan in zip(names, declared, plans):
+        if is_as_is(entry):
+            planned[name] = {**plan, ROLLOUT: RECREATE, "members": [name], "gpu_selectors": None}
+            continue
+        rollout = _rollout({**defaults, **entry})
+        members = member_names(name, plan["replicas"], rollout)
+        free = plan["automatic_placement"] and len(plans) == len(members) == 1
+        selectors = None if free or not plan["feasible"] else _gpu_selectors(plan, worker_names)
+        planned[name] = {**plan, ROLLOUT: rollout, "members": members, "gpu_selectors": selectors}
+    _check_names(planned)
+    return planned
 
 
-def _gpu_selector(
-    model: Mapping[str, Any], plan: Mapping[str, Any], worker_names: Mapping[str, str], alone: bool
-) -> dict[str, Any] | None:
-    """The cards of all replicas, ``worker:type:index``.
+def _gpu_selectors(plan: Mapping[str, Any], worker_names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The cards of each replica, ``worker:type:index``.
 
     A model that is alone on the fleet is left to GPUStack's scheduler where that finds the placement, so that it can
     move when a host fails. Beside others it is pinned: the scheduler spreads, and would leave the next no whole host.
     """
-    if is_as_is(model):
-        return model.get("gpu_selector")
-    if not plan["feasible"] or (alone and plan["automatic_placement"]):
-        return None
-    return {
-        "gpu_ids": [
-            f"{worker_names.get(host, host)}:cuda:{index}"
-            for placement in plan["placements"]
-            for host, indexes in placement.items()
-            for index in indexes
-        ],
-        "gpus_per_replica": plan["gpus_per_replica"],
-    }
+    return [
+        {
+            "gpu_ids": [
+                f"{worker_names.get(host, host)}:cuda:{index}" for host, indexes in placed.items() for index in indexes
+            ],
+            "gpus_per_replica": plan["gpus_per_replica"],
+        }
+        for placed in plan["placements"][: plan["replicas"]]
+    ]
+
+
+def _rollout(model: Mapping[str, Any]) -> str:
+    rollout = model.get(ROLLOUT) or DRAIN
+    if rollout not in ROLLOUTS:
+        wanted = " or ".join(ROLLOUTS)
+        raise PlanError(f"model {model.get('name')}: rollout is {rollout!r}, wanted {wanted}: correct it")
+    return str(rollout)
+
+
+def _check_names(plans: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, plan in plans.items():
+        for member in plan["members"][1:]:
+            if member in plans:
+                raise PlanError(
+                    f"model {member} is declared, and a replica of model {name} is called so as well, since with "
+                    f"rollout: drain each replica is a model of its own: rename one, or give {name} rollout: recreate"
+                )
 
 
 def _model(entry: Any, host_facts: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,7 +101,9 @@ def _model(entry: Any, host_facts: Mapping[str, Any], defaults: Mapping[str, Any
     if is_as_is(entry):
         model = dict(entry)
     else:
-        model = {key: value for key, value in {**defaults, **entry}.items() if key not in (*OF_GPUSTACK, "plan")}
+        model = {
+            key: value for key, value in {**defaults, **entry}.items() if key not in (*OF_GPUSTACK, ROLLOUT, "plan")
+        }
     source = model.get("source")
     if "config" not in model and isinstance(source, Mapping) and source.get("local_path"):
         config = _config_in(str(source["local_path"]), host_facts)

@@ -59,6 +59,12 @@ def member_name(name: str, number: int) -> str:
     return name if number == 1 else f"{name}-r{number}"
 
 
+def member_names(name: str, replicas: int, rollout: str) -> list[str]:
+    """The names of all members of a declared model."""
+    count = replicas if rollout == DRAIN and replicas > 1 else 1
+    return [member_name(name, number) for number in range(1, count + 1)]
+
+
 def realise(declaration: Mapping[str, Any], present: Mapping[str, Cards] | None = None) -> Realisation:
     """The members of a declared model.
 
@@ -79,13 +85,13 @@ def realise(declaration: Mapping[str, Any], present: Mapping[str, Cards] | None 
         raise Invalid(
             f"Model {name!r} has {replicas} replicas and {len(selectors)} gpu_selectors. Give one for each replica."
         )
-    if rollout == DRAIN and replicas > 1:
+    names = member_names(name, replicas, rollout)
+    if len(names) > 1:
         if fields.get("gpu_selector"):
             raise Invalid(
                 f"Model {name!r} has {replicas} replicas, each a model of its own, and one gpu_selector for all. Give "
                 "each replica its cards in gpu_selectors, or declare rollout: recreate."
             )
-        names = [member_name(name, number) for number in range(1, replicas + 1)]
         placed = _assigned(names, selectors, present or {})
         members = [
             Member(each, name, {**fields, "name": each, "replicas": 1, **placed.get(each, {})}) for each in names

@@ -29,11 +29,14 @@ def verify(
     ``engine_info`` by host; ``answers`` by model name: ``{"question", "answer", "tokens", "seconds"}``.
     """
     running = {str(model["name"]): model for model in models}
-    problems = {name: list(_problems(name, plan, running.get(name), engines)) for name, plan in plans.items()}
+    problems = {name: list(_problems(name, plan, running, engines)) for name, plan in plans.items()}
     right = [name for name, found in problems.items() if not found]
     blocks = [_outcome(len(right), len(plans))]
     for name, plan in plans.items():
-        blocks.append("\n".join(_model(name, plan, running.get(name) or {}, problems[name], answers.get(name))))
+        instances = [
+            instance for member in _members(name, plan) for instance in running.get(member, {}).get("instances") or []
+        ]
+        blocks.append("\n".join(_model(name, plan, instances, problems[name], answers.get(name))))
     blocks.append("\n".join(_workers(workers)))
     flat = [problem for found in problems.values() for problem in found]
     return {"verified": not flat, "problems": flat, "text": "\n\n".join(blocks)}
@@ -51,14 +54,29 @@ def _models(count: int) -> str:
     return f"{count} model" if count == 1 else f"{count} models"
 
 
+def _members(name: str, plan: Mapping[str, Any]) -> Sequence[str]:
+    """The models that GPUStack has for a declared one."""
+    return plan.get("members") or [name]
+
+
 def _problems(
-    name: str, plan: Mapping[str, Any], model: Mapping[str, Any] | None, engines: Mapping[str, Mapping[str, Any]]
+    name: str,
+    plan: Mapping[str, Any],
+    running: Mapping[str, Mapping[str, Any]],
+    engines: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[str]:
-    if model is None:
-        yield f"{name} is declared and GPUStack does not have it. Run site.yml."
+    members = _members(name, plan)
+    missing = [member for member in members if member not in running]
+    for member in missing:
+        of = "" if member == name else f", a replica of {name},"
+        yield f"{member}{of} is declared and GPUStack does not have it. Run site.yml."
+    if missing:
         return
-    for instance in model["stale_instances"]:
-        yield f"{instance} still runs an older configuration than GPUStack has. Run site.yml."
+    for member in members:
+        for instance in running[member]["stale_instances"]:
+            yield f"{instance} still runs an older configuration than GPUStack has. Run site.yml."
+        if len(members) > 1 and name not in {route["name"] for route in running[member].get("routes") or []}:
+            yield f"{member} is not in the route {name}, so it gets no requests. Run site.yml."
     for difference in differences(plan, engines, name, int(plan.get("replicas") or 1)):
         yield f"{difference['message']}."
 
@@ -66,14 +84,13 @@ def _problems(
 def _model(
     name: str,
     plan: Mapping[str, Any],
-    model: Mapping[str, Any],
+    instances: Sequence[Mapping[str, Any]],
     problems: Sequence[str],
     answer: Mapping[str, Any] | None,
 ) -> Iterator[str]:
     yield f"  {name}: {'not as planned' if problems else 'as planned'}"
     for problem in problems:
         yield from _row("differs", problem)
-    instances = model.get("instances") or []
     for instance in instances:
         hosts = [instance["worker_name"], *(worker["worker_name"] for worker in _subordinates(instance))]
         restarts = instance.get("restart_count") or 0

@@ -105,16 +105,16 @@ def test_a_wrong_declaration_is_one_clear_sentence(declared: Any, sentence: str)
 
 def test_a_model_alone_on_the_fleet_is_left_to_the_scheduler() -> None:
     (plan,) = fleet_plan([model("one")], {"a": host()}).values()
-    assert plan["gpu_selector"] is None
+    assert (plan["gpu_selectors"], plan["members"], plan["rollout"]) == (None, ["one"], "drain")
 
 
 def test_models_beside_each_other_are_pinned_to_their_cards_under_the_workers_names() -> None:
     fleet = {"a": host(), "b": host()}
     plans = fleet_plan([model("one", gpus=1), model("two", gpus=1), model("three")], fleet, {}, {}, {"b": "worker-b"})
-    assert [plan["gpu_selector"] for plan in plans.values()] == [
-        {"gpu_ids": ["a:cuda:0"], "gpus_per_replica": 1},
-        {"gpu_ids": ["a:cuda:1"], "gpus_per_replica": 1},
-        {"gpu_ids": ["worker-b:cuda:0", "worker-b:cuda:1"], "gpus_per_replica": 2},
+    assert [plan["gpu_selectors"] for plan in plans.values()] == [
+        [{"gpu_ids": ["a:cuda:0"], "gpus_per_replica": 1}],
+        [{"gpu_ids": ["a:cuda:1"], "gpus_per_replica": 1}],
+        [{"gpu_ids": ["worker-b:cuda:0", "worker-b:cuda:1"], "gpus_per_replica": 2}],
     ]
 
 
@@ -135,7 +135,7 @@ def test_model_that_is_not_to_be_planned_is_taken_as_declared() -> None:
     plan = plans["mine"]
     assert (plan["feasible"], plan["as_is"], plan["backend"], plan["backend_version"]) == (True, True, "vLLM", None)
     assert (plan["backend_parameters"], plan["env"]) == (["--max-model-len=4096"], {"A": "1"})
-    assert plan["gpu_selector"] == {"gpu_ids": ["a:cuda:0"]}
+    assert (plan["members"], plan["rollout"], plan["gpu_selectors"]) == (["mine"], "recreate", None)
     assert plan["warnings"][0]["message"] == "taken as declared (plan: false): nothing is planned or predicted"
     assert plans["one"]["placement"] == {"a": [0, 1]}
 
@@ -172,7 +172,7 @@ def test_declarations_are_what_modules_take() -> None:
     one, mine = model_declarations(declared, plans)
     assert (one["name"], one["local_path"], one["description"], one["replicas"]) == ("one", "/models/one", "text", 2)
     assert one["backend_parameters"] == plans["one"]["backend_parameters"]
-    assert one["gpu_selector"] == plans["one"]["gpu_selector"]
+    assert one["gpu_selectors"] == plans["one"]["gpu_selectors"]
     assert "source" not in one
     assert mine == {
         "name": "mine",
@@ -194,3 +194,42 @@ def test_table_and_page_show_a_model_that_is_not_planned() -> None:
 def test_declarations_need_their_plans() -> None:
     with pytest.raises(AnsibleFilterError, match="Wanted are the declared models, and their plans"):
         model_declarations([model("one")], {})
+
+
+def test_each_replica_is_a_model_of_its_own_on_its_own_cards() -> None:
+    (plan,) = fleet_plan([model("one", gpus=2, replicas=2)], {"a": host(), "b": host()}).values()
+    assert (plan["members"], plan["rollout"]) == (["one", "one-r2"], "drain")
+    assert [selector["gpu_ids"] for selector in plan["gpu_selectors"]] == [
+        ["a:cuda:0", "a:cuda:1"],
+        ["b:cuda:0", "b:cuda:1"],
+    ]
+
+
+def test_plain_replicas_are_one_model_that_gpustack_places() -> None:
+    declared = [model("one", gpus=2, replicas=2, rollout="recreate")]
+    (plan,) = fleet_plan(declared, {"a": host(), "b": host()}).values()
+    assert (plan["members"], plan["gpu_selectors"]) == (["one"], None)
+    (plan,) = fleet_plan(
+        [model("one", gpus=2, replicas=2)], {"a": host(), "b": host()}, {}, {"rollout": "recreate"}
+    ).values()
+    assert plan["rollout"] == "recreate"
+
+
+def test_members_are_named_though_the_model_does_not_fit() -> None:
+    (plan,) = fleet_plan([model("one", gpus=2, replicas=3)], {"a": host()}).values()
+    assert (plan["feasible"], plan["members"], plan["gpu_selectors"]) == (False, ["one", "one-r2", "one-r3"], None)
+
+
+@pytest.mark.parametrize(
+    ("declared", "sentence"),
+    [
+        (
+            [model("one", replicas=2, gpus=1), model("one-r2", gpus=1)],
+            "model one-r2 is declared, and a replica of model",
+        ),
+        ([model("one", rollout="blue")], "model one: rollout is 'blue', wanted drain or recreate"),
+    ],
+)
+def test_a_replica_that_can_not_be_is_one_clear_sentence(declared: Any, sentence: str) -> None:
+    with pytest.raises(AnsibleFilterError, match=sentence):
+        fleet_plan(declared, {"a": host(), "b": host()})

@@ -105,3 +105,58 @@ def test_no_model_declared_says_what_to_do() -> None:
 def test_something_else_than_results_is_one_clear_error() -> None:
     with pytest.raises(AnsibleFilterError, match="Wanted are plans by model name"):
         verification({"qwen": PLAN}, [{"nome": "qwen"}], WORKERS, engines())
+
+
+TWO = {**PLAN, "members": ["qwen", "qwen-r2"], "replicas": 2, "placements": [{"a": [0, 1]}, {"b": [0, 1]}]}
+IN_ROUTE = [{"name": "qwen"}]
+
+
+def second(**changes: Any) -> dict[str, Any]:
+    instance = {**model()["instances"][0], "name": "qwen-r2-a1b2c", "worker_name": "b", "log": []}
+    return {"name": "qwen-r2", "stale_instances": [], "routes": IN_ROUTE, "instances": [instance], **changes}
+
+
+def two_engines() -> dict[str, Any]:
+    first = engines()
+    (content,) = first["a"]["instances"].values()
+    return {**first, "b": {"instances": {"qwen-r2-a1b2c": content}}}
+
+
+def test_replicas_that_are_models_of_their_own_are_one_declared_model() -> None:
+    result = verification({"qwen": TWO}, [model(routes=IN_ROUTE), second()], WORKERS, two_engines())
+    assert result["problems"] == []
+    assert result["text"].startswith("1 model runs as planned")
+    assert "qwen-x1y2z running on a" in result["text"]
+    assert "qwen-r2-a1b2c running on b" in result["text"]
+    assert result["text"].count("printed by vLLM") == 4
+
+
+@pytest.mark.parametrize(
+    ("running", "problem"),
+    [
+        (
+            [model(routes=IN_ROUTE)],
+            "qwen-r2, a replica of qwen, is declared and GPUStack does not have it. Run site.yml.",
+        ),
+        (
+            [model(routes=IN_ROUTE), second(routes=[])],
+            "qwen-r2 is not in the route qwen, so it gets no requests. Run site.yml.",
+        ),
+        (
+            [model(routes=IN_ROUTE), second(stale_instances=["qwen-r2-a1b2c"])],
+            "qwen-r2-a1b2c still runs an older configuration than GPUStack has. Run site.yml.",
+        ),
+    ],
+)
+def test_replica_that_does_not_serve_is_told(running: list[dict[str, Any]], problem: str) -> None:
+    result = verification({"qwen": TWO}, running, WORKERS, two_engines())
+    assert result["problems"] == [problem]
+    assert result["text"].startswith("0 of 1 model run as planned")
+
+
+def test_engine_of_a_second_replica_is_compared_with_the_plan() -> None:
+    engines_of_both = two_engines()
+    engines_of_both["b"] = engines("--tensor-parallel-size=1")["a"]
+    engines_of_both["b"]["instances"] = {"qwen-r2-a1b2c": engines_of_both["b"]["instances"].popitem()[1]}
+    result = verification({"qwen": TWO}, [model(routes=IN_ROUTE), second()], WORKERS, engines_of_both)
+    assert any("--tensor-parallel-size is 1, planned is 2" in problem for problem in result["problems"])
