@@ -12,10 +12,12 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.gpuops.gpustack.plugins.module_utils import preflight
 
 
-def preflight_text(problems: Sequence[Mapping[str, Any]], hosts: Collection[str]) -> str:
+def preflight_text(
+    problems: Sequence[Mapping[str, Any]], hosts: Collection[str], consequence: str = "nothing was changed"
+) -> str:
     """The problems as a block of text, as ``preflight.text_of`` says."""
     try:
-        return preflight.text_of(problems, hosts)
+        return preflight.text_of(problems, hosts, consequence)
     except (TypeError, KeyError) as error:
         raise AnsibleFilterError(
             f"preflight_text: {error}. The result of preflight_problems and the list of all hosts are wanted."

@@ -24,6 +24,7 @@ ON_HOSTS = {
     "connectivity_facts",
     "container_gpu_info",
     "daemon_config",
+    "engine_image_facts",
     "engine_info",
     "gpu_facts",
     "gpu_watch",

@@ -41,6 +41,7 @@ class Fleet:
     * ``required_paths``: ``{path that every worker has: what brings it}``
     * ``connections``: ``{host: gpustack_connectivity of connectivity_facts}``, ``listeners``: ``{host: result of
       port_listener}``, ``connection_ports``: what the ports that were tried are for, as in ``ports``
+    * ``engine_images``: ``{host: gpustack_engine_images of engine_image_facts}``, ``plans``: the plans by model name
     * ``inventory``: ``gpustack_inventory`` of ``inventory_facts``
     """
 
@@ -59,6 +60,8 @@ class Fleet:
     connections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     listeners: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     connection_ports: Mapping[str, str] = field(default_factory=dict)
+    engine_images: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    plans: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     inventory: Mapping[str, Any] | None = None
 
     @classmethod
@@ -75,12 +78,8 @@ class Fleet:
             if data.get(name) is not None and not isinstance(data[name], Mapping):
                 raise ValueError(f"{name} is a {type(data[name]).__name__}: a dictionary is wanted")
         given = {name: value for name, value in data.items() if value is not None}
-        for name in set(given) & {
-            "hosts",
-            "gpus",
-            "connections",
-            "listeners",
-        }:  # a host that did not answer has nothing to say
+        by_host = {"hosts", "gpus", "connections", "listeners", "engine_images"}
+        for name in set(given) & by_host:  # a host that did not answer has nothing to say
             given[name] = {host: facts for host, facts in given[name].items() if facts}
         return cls(**given)
 

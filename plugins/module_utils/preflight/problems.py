@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from . import connection_checks, gpu_checks, host_checks, inventory_checks, site_checks
+from . import connection_checks, engine_checks, gpu_checks, host_checks, inventory_checks, site_checks
 from .fleet import Finding, Fleet
 
 ERROR = "error"
@@ -21,7 +21,8 @@ WARNING = "warning"
 INVENTORY = "inventory"
 HOST = "host"
 DRIVER = "driver"
-NEEDS = (INVENTORY, HOST, DRIVER)
+ENGINE = "engine"
+NEEDS = (INVENTORY, HOST, DRIVER, ENGINE)
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ CHECKS = (
     Check(site_checks.model_files_missing, ERROR, "a model is incomplete", HOST),
     Check(site_checks.model_config_differs, ERROR, "a model differs between workers", HOST),
     Check(site_checks.model_weights_differ, ERROR, "a model's weights differ between workers", HOST),
+    Check(engine_checks.engine_image_lacks_architecture, ERROR, "the engine's image has no code for a card", ENGINE),
+    Check(engine_checks.engine_image_unknown, WARNING, "the engine's image is unknown", ENGINE),
 )
 
 

@@ -12,15 +12,17 @@ from typing import Any
 _LABELS = ("found", "wanted", "remedy")
 
 
-def text_of(problems: Sequence[Mapping[str, Any]], hosts: Collection[str]) -> str:
+def text_of(
+    problems: Sequence[Mapping[str, Any]], hosts: Collection[str], consequence: str = "nothing was changed"
+) -> str:
     """One block of text: the outcome in the first line, then each problem with what was found, wanted and to do.
 
-    ``hosts`` are all hosts that were looked at.
+    ``hosts`` are all hosts that were looked at; ``consequence`` is what an error has led to.
     """
-    return "\n\n".join([_outcome(problems, len(hosts)), *map(_paragraph, problems)])
+    return "\n\n".join([_outcome(problems, len(hosts), consequence), *map(_paragraph, problems)])
 
 
-def _outcome(problems: Sequence[Mapping[str, Any]], host_count: int) -> str:
+def _outcome(problems: Sequence[Mapping[str, Any]], host_count: int, consequence: str) -> str:
     errors = [problem for problem in problems if problem["severity"] == "error"]
     warnings = len(problems) - len(errors)
     counted = [_count(len(errors), "problem")] if errors else []
@@ -29,7 +31,7 @@ def _outcome(problems: Sequence[Mapping[str, Any]], host_count: int) -> str:
         return f"{_count(host_count, 'host')} ready" + (f", with {counted[0]}" if counted else ": no problems found")
     affected = len({host for problem in problems for host in problem["hosts"]})
     place = f" on {affected} of {_count(host_count, 'host')}" if affected else ""
-    return f"{' and '.join(counted)}{place}, nothing was changed"
+    return f"{' and '.join(counted)}{place}, {consequence}"
 
 
 def _paragraph(problem: Mapping[str, Any]) -> str:
