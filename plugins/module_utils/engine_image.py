@@ -18,7 +18,8 @@ from typing import Any
 LIST_IMAGES = ("gpustack", "list-images", "--backend", "cuda", "--service", "vllm", "--deprecated", "--service-version")
 
 # Told without a card: torch says nothing about itself where it sees none, so its flags are read as it does. vLLM's own
-# kernels may be built for fewer cards than torch; whoever has no vllm/_C*.so has them nowhere.
+# kernels may be built for fewer cards than torch; where its library holds no
+# device code in a known form, nothing is said of it.
 PROBE = """
 import importlib.util, json, os
 import torch
@@ -28,7 +29,8 @@ vllm = importlib.util.find_spec("vllm")
 for place in (vllm.submodule_search_locations or []) if vllm else []:
     for name in sorted(os.listdir(place)):
         if name.startswith("_C.") and name.endswith(".so"):
-            libraries["vllm"] = architectures_in(os.path.join(place, name))
+            found = architectures_in(os.path.join(place, name))
+            libraries.update({"vllm": found} if found else {})
 libraries["torch"] = torch.cuda.get_arch_list() or torch._C._cuda_getArchFlags().split()
 print(json.dumps({"architectures": libraries, "torch": torch.__version__, "cuda": torch.version.cuda}))
 """

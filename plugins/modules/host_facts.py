@@ -177,6 +177,17 @@ ansible_facts:
           description: Each of O(disk_paths) with the free space of its file system.
           type: dict
           sample: {/var/lib/docker: 412.7}
+        container_storage:
+          description:
+            - Where Docker keeps its images, C(data-root) of C(/etc/docker/daemon.json) or C(/var/lib/docker), with the
+              free space of its file system.
+          type: dict
+          sample: {path: /var/lib/docker, free_gib: 412.7}
+        rdma_devices:
+          description: The host's InfiniBand and RoCE devices.
+          type: list
+          elements: str
+          sample: [mlx5_0]
         containers:
           description:
             - The host's containers by name; null where Docker is not installed or does not answer.
@@ -200,7 +211,9 @@ ansible_facts:
 """
 
 import array
+import contextlib
 import fcntl
+import json
 import os
 import socket
 import struct
@@ -215,6 +228,9 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils import containers,
 
 PROC = Path("/proc")
 NETWORK_CLASS = Path("/sys/class/net")
+RDMA_CLASS = Path("/sys/class/infiniband")
+DAEMON_JSON = Path("/etc/docker/daemon.json")
+DOCKER_ROOT = "/var/lib/docker"
 SIOCGIFCONF = 0x8912  # from <linux/sockios.h>: all IPv4 addresses of all interfaces
 MAX_ADDRESSES = 4096
 
@@ -253,6 +269,8 @@ def main() -> None:
         "paths": {path: describe_path(path) for path in module.params["paths"]},
         "model_directories": {path: model_directory.inspect(path) for path in module.params["model_directories"]},
         "disk_free_gib": {path: disk_free_gib(path) for path in module.params["disk_paths"]},
+        "container_storage": container_storage(),
+        "rdma_devices": entries_of(RDMA_CLASS),
         "containers": present,
         "problems": problems,
         "time_unix_s": time.time(),
@@ -338,23 +356,32 @@ def describe_path(path: str) -> dict[str, Any]:
     }
 
 
-def network_interfaces() -> list[str]:
-    """The names of the host's network interfaces."""
+def container_storage() -> dict[str, Any]:
+    """Where Docker keeps its images, or will, and how much room is there."""
+    path = DOCKER_ROOT
+    # No file, or one that does not say; whether it is valid is for others to tell.
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        path = str(json.loads(DAEMON_JSON.read_text(encoding="utf-8"))["data-root"])
+    return {"path": path, "free_gib": disk_free_gib(path)}
+
+
+def entries_of(directory: Path) -> list[str]:
+    """The names of the directories in one; none where it cannot be read."""
     try:
-        return sorted(entry.name for entry in os.scandir(NETWORK_CLASS) if entry.is_dir())
+        return sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
     except OSError:
         return []
 
 
 def interface_mtu() -> dict[str, int]:
     """Every interface with its MTU."""
-    texts = {name: first_line(str(NETWORK_CLASS / name / "mtu")) for name in network_interfaces()}
+    texts = {name: first_line(str(NETWORK_CLASS / name / "mtu")) for name in entries_of(NETWORK_CLASS)}
     return {name: int(text) for name, text in texts.items() if text and text.isdigit()}
 
 
 def ipv4_addresses() -> dict[str, list[str]]:
     """Every interface with its IPv4 addresses, also those without any."""
-    interfaces: dict[str, list[str]] = {name: [] for name in network_interfaces()}
+    interfaces: dict[str, list[str]] = {name: [] for name in entries_of(NETWORK_CLASS)}
     entry_size = 40 if struct.calcsize("P") == 8 else 32  # struct ifreq of <net/if.h>
     entries = array.array("B", bytes(entry_size * MAX_ADDRESSES))
     request = struct.pack("iP", len(entries), entries.buffer_info()[0])  # struct ifconf

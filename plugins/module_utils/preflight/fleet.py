@@ -37,7 +37,7 @@ class Fleet:
       it, a null version means that it does not answer, for the reason in ``problem``
     * ``ports``: ``{"10150" or "41000-41009": what for}``, of every worker; ``own_containers``: names of containers that
       may own them
-    * ``minimum_free_gib``: ``{path: GiB}``
+    * ``minimum_free_gib``: ``{path: GiB}``; ``image_space_gib``: for Docker's images, of a host without a worker yet
     * ``required_paths``: ``{path that every worker has: what brings it}``
     * ``connections``: ``{host: gpustack_connectivity of connectivity_facts}``, ``listeners``: ``{host: result of
       port_listener}``, ``connection_ports``: what the ports that were tried are for, as in ``ports``
@@ -55,6 +55,7 @@ class Fleet:
     model_directories: list[str] = field(default_factory=list)
     required_paths: Mapping[str, str] = field(default_factory=dict)
     minimum_free_gib: Mapping[str, float] = field(default_factory=dict)
+    image_space_gib: float | None = None
     minimum_memlock_mib: int | None = None
     max_clock_skew_s: float | None = None
     connections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -55,18 +55,37 @@ def memory_smaller_than_shared_memory(fleet: Fleet) -> Iterator[Finding]:
 
 
 def memlock_limit_low(fleet: Fleet) -> Iterator[Finding]:
-    """Engines inherit the limit; NCCL pins its buffers."""
+    """Engines inherit the limit, and NCCL registers its buffers with InfiniBand and RoCE cards, which locks them."""
     for host, facts in fleet.worker_facts().items():
-        limit_kib = facts.get("memlock_limit_kib")
+        limit_kib, devices = facts.get("memlock_limit_kib"), facts.get("rdma_devices") or []
         wanted_mib = fleet.minimum_memlock_mib
-        if wanted_mib is None or limit_kib is None or limit_kib == procfs.UNLIMITED or limit_kib >= wanted_mib * 1024:
+        if limit_kib is None or limit_kib == procfs.UNLIMITED or (wanted_mib is None and not devices):
             continue
-        yield Finding(
-            [host],
-            f"a limit of {size_text(limit_kib / 1024)} of locked memory",
-            size_text(wanted_mib),
-            "systemctl edit containerd: [Service] LimitMEMLOCK=infinity; then restart containerd when no engine runs.",
-        )
+        if wanted_mib is None or limit_kib < wanted_mib * 1024:
+            yield Finding(
+                [host],
+                f"a limit of {size_text(limit_kib / 1024)} of locked memory",
+                size_text(wanted_mib) if wanted_mib is not None else f"no limit, because of {', '.join(devices)}",
+                "systemctl edit containerd: [Service] LimitMEMLOCK=infinity; then restart containerd when no engine"
+                " runs.",
+            )
+
+
+def image_space_low(fleet: Fleet) -> Iterator[Finding]:
+    """A worker that is not there yet has its images still to be pulled, and a pull that fails halfway says little."""
+    for host, facts in fleet.worker_facts().items():
+        storage, present = facts.get("container_storage") or {}, facts.get("containers") or {}
+        free_gib, wanted_gib = storage.get("free_gib"), fleet.image_space_gib
+        if wanted_gib is None or free_gib is None or set(present) & set(fleet.own_containers):
+            continue
+        if free_gib < wanted_gib:
+            yield Finding(
+                [host],
+                f"{free_gib:g} GiB free for images in {storage['path']}",
+                f"{wanted_gib:g} GiB for the images of GPUStack and its engines",
+                "Make room (docker image prune -a removes unused images), or give Docker another disk: data-root in"
+                " gpustack_container_engine_daemon.",
+            )
 
 
 def required_path_missing(fleet: Fleet) -> Iterator[Finding]:

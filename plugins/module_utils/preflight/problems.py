@@ -70,6 +70,7 @@ CHECKS = (
     Check(host_checks.memlock_limit_low, WARNING, "the limit of locked memory is low", HOST),
     Check(host_checks.required_path_missing, ERROR, "something that must be there is missing", DRIVER),
     Check(host_checks.disk_space_low, ERROR, "too little disk space", HOST),
+    Check(host_checks.image_space_low, ERROR, "too little disk space for images", HOST),
     Check(connection_checks.host_unreachable, ERROR, "a host cannot be reached from another", HOST),
     Check(connection_checks.connection_dropped, ERROR, "connections between hosts get no answer", HOST),
     Check(connection_checks.connection_rejected, ERROR, "connections between hosts are rejected", HOST),

@@ -33,6 +33,8 @@ def host(number):
             MODEL: {"config": dict(CONFIG), "weights_size_bytes": 2**30, "missing_files": [], "problem": None}
         },
         "disk_free_gib": {"/var/lib/docker": 100.0},
+        "container_storage": {"path": "/data/docker", "free_gib": 100.0},
+        "rdma_devices": [],
         "containers": {"gpustack-worker": {"workload": None}, "m-aB3dE-run-0": {"workload": "m-aB3dE"}},
         "problems": [],
     }
@@ -69,6 +71,7 @@ def fixture_fleet():
         "model_directories": [MODEL],
         "required_paths": {RUNTIME: "Install it."},
         "minimum_free_gib": {"/var/lib/docker": 40},
+        "image_space_gib": 40,
         "minimum_memlock_mib": 64,
         "max_clock_skew_s": 5,
         "inventory": {
@@ -342,6 +345,24 @@ def test_the_same_address_for_two_workers(fleet):
     fleet["workers"]["gpu-2"]["ip"] = "192.0.2.11"
     codes = [each["code"] for each in problems_of(fleet)]
     assert codes == ["worker_address_duplicate", "worker_address_missing"]
+
+
+def test_a_host_without_a_worker_needs_room_for_its_images(fleet):
+    facts = fleet["hosts"]["gpu-2"]
+    facts["container_storage"]["free_gib"] = 39.5
+    assert problems_of(fleet) == []  # its worker runs, so the images are there
+    for containers in (None, {}, {"other": {"workload": None}}):
+        facts.update(containers=containers, listening_ports={})
+        assert short(problems_of(fleet)) == [
+            ("image_space_low", "error", ["gpu-2"], "39.5 GiB free for images in /data/docker")
+        ]
+
+
+@pytest.mark.parametrize(("devices", "codes"), [([], []), (["mlx5_0"], ["memlock_limit_low"])])
+def test_without_a_minimum_locked_memory_counts_where_there_are_rdma_devices(fleet, devices, codes):
+    fleet["minimum_memlock_mib"] = None
+    fleet["hosts"]["gpu-2"].update(rdma_devices=devices, memlock_limit_kib=8192)
+    assert [each["code"] for each in problems_of(fleet)] == codes
 
 
 def test_unknown_identities_are_not_the_same_one(fleet):

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 
@@ -119,12 +120,14 @@ __version__ = "2.10.0"
     )
     (tmp_path / "vllm").mkdir()
     (tmp_path / "vllm/__init__.py").write_text("raise SystemExit('the program must not import vllm')")
-    (tmp_path / "vllm/_C.abi3.so").write_bytes(b"no device code")
+    entry = struct.pack("<HHIQ12xI", 2, 0x0101, 64, 0, 75).ljust(64, b"\0")
+    (tmp_path / "vllm/_C.abi3.so").write_bytes(struct.pack("<4sHHQ", fatbin.MAGIC, 1, 16, len(entry)) + entry)
+    (tmp_path / "vllm/_C_other.so").write_bytes(b"no device code")
     program = fatbin.__loader__.get_source(fatbin.__name__) + engine_image.PROBE
     answer = subprocess.run(
         [sys.executable, "-c", program],
         env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert engine_image.parse_probe(answer.stdout) == {
-        "architectures": {"vllm": [], "torch": ["sm_70", "sm_80"]}, "torch": "2.10.0", "cuda": "12.9",
+        "architectures": {"vllm": ["sm_75"], "torch": ["sm_70", "sm_80"]}, "torch": "2.10.0", "cuda": "12.9",
     }  # fmt: skip

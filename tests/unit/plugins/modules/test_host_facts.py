@@ -164,3 +164,28 @@ def test_a_system_without_files_to_read_is_a_host_of_which_little_is_known(monke
     found = facts(ports=["22"])
     assert (found["memory_total_mib"], found["memlock_limit_kib"], found["listening_ports"]) == (None, None, {})
     assert found["interface_mtu"] == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "path"),
+    [
+        (None, "/var/lib/docker"),
+        ('{"data-root": "/"}', "/"),
+        ("{}", "/var/lib/docker"),
+        ("[]", "/var/lib/docker"),
+        ("{", "/var/lib/docker"),
+    ],
+)
+def test_where_docker_keeps_its_images(tmp_path, monkeypatch, content, path):
+    monkeypatch.setattr(host_facts, "DAEMON_JSON", tmp_path / "daemon.json")
+    if content is not None:
+        (tmp_path / "daemon.json").write_text(content)
+    storage = host_facts.container_storage()
+    assert (storage["path"], storage["free_gib"]) == (path, host_facts.disk_free_gib(path))
+
+
+def test_rdma_devices(tmp_path):
+    assert host_facts.entries_of(tmp_path / "none") == []
+    for name in ("mlx5_1", "mlx5_0"):
+        (tmp_path / name).mkdir()
+    assert host_facts.entries_of(tmp_path) == ["mlx5_0", "mlx5_1"]
