@@ -14,8 +14,15 @@ import json
 import re
 from typing import Any
 
-# The catalogue of the worker's own release.
-LIST_IMAGES = ("gpustack", "list-images", "--backend", "cuda", "--service", "vllm", "--deprecated", "--service-version")
+# The catalogue of the worker's own release, by the Python that runs it. The command `gpustack list-images` prints the
+# same and imports all of GPUStack for it.
+LIST_IMAGES = (
+    "sh",
+    "-c",
+    """exec "$(sed -n '1s/^#!//p' "$(command -v gpustack)")" -m gpustack_runner list-images "$@" """,
+    "list-images",
+    *("--backend", "cuda", "--service", "vllm", "--deprecated", "--service-version"),
+)
 
 # Told without a card: torch says nothing about itself where it sees none, so its flags are read as it does. vLLM's own
 # kernels may be built for fewer cards than torch; where its library holds no
@@ -37,7 +44,7 @@ print(json.dumps({"architectures": libraries, "torch": torch.__version__, "cuda"
 
 
 def choose(listing: str, version: str, cuda_version: str | None) -> str | None:
-    """The image for a vLLM version among those that ``gpustack list-images`` prints; None where there is none."""
+    """The image for a vLLM version among those that LIST_IMAGES prints; None where there is none."""
     pattern = re.compile(rf"^\S+:cuda(\d+\.\d+)-vllm{re.escape(version)}$")
     images = {}
     for line in listing.splitlines():
