@@ -47,6 +47,9 @@ from .releases import LOCALHOST_TRUST_BELOW, SUPPORTED_BELOW, SUPPORTED_FROM, Ve
 PAGE_SIZE = 10_000
 RETRY_DELAYS_SECONDS = (1.0, 2.0, 4.0)
 RETRIED_STATUS = frozenset({502, 503, 504})
+# What is in front of GPUStack refuses for now, before GPUStack has seen the request.
+TOO_MANY_REQUESTS = 429
+LONGEST_RETRY_AFTER_SECONDS = 60.0
 
 _ERRORS: dict[int, type[GPUStackError]] = {
     400: Invalid,
@@ -133,13 +136,36 @@ class Client:
     def put(self, path: str, body: Mapping[str, Any]) -> Any:
         return self._json(self._send("PUT", path, body))
 
-    def delete(self, path: str) -> None:
-        self._send("DELETE", path)
+    def delete(self, path: str, **query: Any) -> None:
+        self._send("DELETE", _with_query(path, query))
+
+    def is_password(self, username: str, password: str) -> bool:
+        """Whether a user can log in with this password. A log-in changes nothing on the server."""
+        form = {"username": username, "password": password}
+        try:
+            self._send("POST", "/auth/login", urlencode(form), authorized=False)
+        except Unauthorized:
+            return False
+        return True
+
+    def is_api_key(self, value: str) -> bool:
+        """Whether the server takes this API key; before 2.2.0 it takes any from 127.0.0.1."""
+        try:
+            self._send("GET", "/v2/users/me", authorization=f"Bearer {value}")
+        except Unauthorized:
+            return False
+        except Forbidden:
+            pass  # known, though it may not do this
+        return True
 
     def listing(self, path: str, **query: Any) -> Iterator[dict[str, Any]]:
-        """Every item of a listing, over all its pages; an item that moves between pages meanwhile comes once."""
+        """Every item of a listing, over all its pages, each once.
+
+        A server that allows only small pages is asked from the beginning again when the listing changed meanwhile,
+        since an item may have moved to a page that was read already.
+        """
         seen: set[Any] = set()
-        page = 1
+        page, total = 1, None
         while True:
             answer = self.get(path, page=page, perPage=PAGE_SIZE, **query)
             if not isinstance(answer, dict) or "items" not in answer:
@@ -148,9 +174,14 @@ class Client:
                 if item["id"] not in seen:
                     seen.add(item["id"])
                     yield item
-            if page >= answer["pagination"]["totalPage"]:
+            changed = total not in (None, answer["pagination"]["total"])
+            total = answer["pagination"]["total"]
+            if changed and page > 1:
+                page = 1
+            elif page >= answer["pagination"]["totalPage"]:
                 return
-            page += 1
+            else:
+                page += 1
 
     def _supported_version(self) -> Version:
         text = self.version()
@@ -184,23 +215,32 @@ class Client:
         )
 
     def _send(
-        self, method: str, path: str, body: Mapping[str, Any] | str | None = None, authorized: bool = True
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | str | None = None,
+        authorized: bool = True,
+        authorization: str | None = None,
     ) -> bytes:
         """Send until there is an answer worth having; writes are sent again only when they certainly did not arrive."""
+        given = (authorization or self._authorization) if authorized else None
         for delay in (*RETRY_DELAYS_SECONDS, None):
             try:
-                return self._send_once(method, path, body, authorized)
+                return self._send_once(method, path, body, given)
             except _Failure as failure:
                 again = failure.never_sent or (method == "GET" and failure.passing)
                 if delay is None or not again:
                     raise failure.error from failure.__cause__
+                delay = max(delay, failure.retry_after_seconds)
             self._sleep(delay)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    def _send_once(self, method: str, path: str, body: Mapping[str, Any] | str | None, authorized: bool) -> bytes:
+    def _send_once(
+        self, method: str, path: str, body: Mapping[str, Any] | str | None, authorization: str | None
+    ) -> bytes:
         headers = {"Accept": "application/json"}
-        if authorized:
-            headers["Authorization"] = self._authorization
+        if authorization is not None:
+            headers["Authorization"] = authorization
         data: bytes | None = None
         if isinstance(body, str):
             data = body.encode()
@@ -215,7 +255,12 @@ class Client:
                 return content
         except HTTPError as error:
             self._note_time(error.headers)
-            raise _Failure(self._refused(method, path, error), passing=error.code in RETRIED_STATUS) from error
+            raise _Failure(
+                self._refused(method, path, error),
+                passing=error.code in RETRIED_STATUS,
+                never_sent=error.code == TOO_MANY_REQUESTS,
+                retry_after_seconds=_retry_after(error.headers),
+            ) from error
         except (URLError, http.client.HTTPException, OSError) as error:
             raise self._unreachable(error) from error
 
@@ -294,11 +339,20 @@ class Client:
 class _Failure(Exception):
     """One failed attempt: the error to report, and whether another attempt makes sense."""
 
-    def __init__(self, error: GPUStackError, passing: bool = False, never_sent: bool = False) -> None:
+    def __init__(
+        self, error: GPUStackError, passing: bool = False, never_sent: bool = False, retry_after_seconds: float = 0.0
+    ) -> None:
         super().__init__(str(error))
         self.error = error
         self.passing = passing
         self.never_sent = never_sent
+        self.retry_after_seconds = retry_after_seconds
+
+
+def _retry_after(headers: Any) -> float:
+    """The seconds that a refusal asks to wait; a date there, or nothing, counts as none."""
+    text = str((headers or {}).get("Retry-After") or "")
+    return min(float(text), LONGEST_RETRY_AFTER_SECONDS) if text.isdecimal() else 0.0
 
 
 def _checked_url(url: str) -> str:

@@ -18,7 +18,7 @@ from .errors import GPUStackError, Invalid, NotFound, ServerError, Unreachable
 from .logs import read_log
 from .lookup import cluster_named, default_cluster, find_model, find_route
 from .masking import secrets_of
-from .model_spec import DEFAULT_BACKEND, KIND, SOURCES
+from .model_spec import DEFAULT_BACKEND, KIND, SOURCES, check_release, schedule_rules
 from .releases import access_policy, made_with_model
 from .waiting import Instance, NoAnswer, Result, Snapshot, follow
 
@@ -45,7 +45,10 @@ class Deployment:
         Raises Invalid when the wanted can't be reached by a change, or a new model lacks what it needs.
         """
         current = self.model
+        check_release(wanted, self._client.server_version)
         wanted = {**wanted, **self._place(cluster)}
+        if schedule_rules({**(current or {}), **wanted}):
+            wanted.pop("replicas", None)
         self._secrets |= secrets_of(wanted)
         if current is None:
             return self._create(wanted)

@@ -50,6 +50,8 @@ ENGINE_FIELDS = (
     "speculative_config",
     "worker_selector",
     "gpu_selector",
+    "gpu_type_selector",
+    "lora_list",
 )
 
 _UNSET: tuple[Any, ...] = (None, "", [], {})

@@ -22,6 +22,7 @@ class Equality(Enum):
 
     EXACT = "exact"  # lists in order, mappings with the same keys
     UNORDERED = "unordered"  # lists whatever their order
+    ENTRIES = "entries"  # lists of mappings in order, of each only the wanted keys
 
 
 # A field without a rule is EXACT. A mapping as rule means: the field is a mapping of which only the wanted keys count,
@@ -45,13 +46,17 @@ class Change:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of object in GPUStack's API. `sent`: the fields an update takes, None for all but the server's own."""
+    """A kind of object in GPUStack's API.
+
+    `sent`: the fields an update takes, None for all but the server's own; `written_only`: those that are never told.
+    """
 
     label: str
     path: str
     rules: Rules = field(default_factory=dict)
     server_owned: frozenset[str] = frozenset({"id", "created_at", "updated_at", "deleted_at"})
     sent: tuple[str, ...] | None = None
+    written_only: frozenset[str] = frozenset()
 
     def sendable(self, current: Mapping[str, Any]) -> dict[str, Any]:
         """What an update sends of the present object."""
@@ -65,7 +70,7 @@ class Client(Protocol):
     def get(self, path: str) -> Any: ...
     def post(self, path: str, body: Mapping[str, Any]) -> Any: ...
     def put(self, path: str, body: Mapping[str, Any]) -> Any: ...
-    def delete(self, path: str) -> None: ...
+    def delete(self, path: str, **query: Any) -> None: ...
 
 
 def compare(wanted: Mapping[str, Any], current: Mapping[str, Any] | None, rules: Rules) -> Change:
@@ -131,9 +136,16 @@ class Writer:
         self._client.put(f"{kind.path}/{number}", {**kind.sendable(current), **payload})
         return number
 
-    def delete(self, kind: Kind, current: Mapping[str, Any]) -> None:
+    def create_and_tell(self, kind: Kind, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Create an object of which the server tells something only now, and return that answer."""
+        if self.check_mode:
+            return dict(payload)
+        answer: dict[str, Any] = self._client.post(kind.path, payload)
+        return answer
+
+    def delete(self, kind: Kind, current: Mapping[str, Any], **query: Any) -> None:
         if not self.check_mode:
-            self._client.delete(f"{kind.path}/{current['id']}")
+            self._client.delete(f"{kind.path}/{current['id']}", **query)
 
     def post(self, path: str, body: Mapping[str, Any]) -> None:
         """An action that is neither creating nor updating, such as making a cluster the default."""
@@ -148,7 +160,8 @@ class Writer:
 
 def check_kept(kind: Kind, payload: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
     """Raise NotApplied when the server accepted a write and kept something else."""
-    lost = sorted(_differing(payload, stored, kind.rules))
+    told = {name: value for name, value in payload.items() if name not in kind.written_only}
+    lost = sorted(_differing(told, stored, kind.rules))
     if lost:
         raise NotApplied(
             f"GPUStack accepted the {kind.label} but did not keep: {', '.join(lost)}. Wanted is what was sent; this "
@@ -188,6 +201,10 @@ def _equal(left: Any, right: Any, rule: Equality | Rules) -> bool:
         inner: Rules = {} if isinstance(rule, Equality) else rule
         return all(_equal(left.get(name), right.get(name), inner.get(name, Equality.EXACT)) for name in {*left, *right})
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        if rule is Equality.ENTRIES:
+            return len(left) == len(right) and all(
+                _equal(_merged(a, b, SUBSET), b, SUBSET) for a, b in zip(left, right)
+            )
         if rule is Equality.UNORDERED:
             left, right = sorted(left, key=str), sorted(right, key=str)
         return len(left) == len(right) and all(_equal(a, b, Equality.EXACT) for a, b in zip(left, right))

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from .client import Client
 from .errors import Invalid, NotFound
@@ -32,6 +33,42 @@ def find_route(client: Client, name: str) -> Item | None:
 
 def find_user(client: Client, name: str) -> Item | None:
     return _named(client, "/v2/users", {"search": name}, "username")
+
+
+def find_api_key(client: Client, name: str) -> Item | None:
+    """The key of that name that belongs to the user who asks."""
+    return _named(client, "/v2/api-keys", {"search": name})
+
+
+def backend_named(client: Client, name: str) -> Item:
+    """The inference backend of that name; NotFound tells which there are."""
+    try:
+        found: Item = client.get(f"/v2/inference-backends/backend_name/{quote(name, safe='')}")
+    except Invalid as error:  # GPUStack's word for what it does not find there
+        backends = [{"name": item["backend_name"]} for item in client.listing("/v2/inference-backends")]
+        raise NotFound(f"There is no inference backend {name!r}; there are: {_names(backends)}. Name one.") from error
+    return found
+
+
+def model_named(client: Client, name: str) -> Item:
+    """The model of that name; NotFound tells which there are."""
+    model = find_model(client, name)
+    if model is None:
+        raise NotFound(
+            f"There is no model {name!r}; there are: {_names(list(client.listing('/v2/models')))}. Name one."
+        )
+    return model
+
+
+def worker_named(client: Client, name: str) -> Item:
+    """The worker of that name; NotFound says how there gets to be one."""
+    worker = find_worker(client, name)
+    if worker is None:
+        raise NotFound(
+            f"No worker {name!r} is registered. Start its container first; it registers itself. "
+            "gpuops.gpustack.worker_info lists those that are."
+        )
+    return worker
 
 
 def cluster_named(client: Client, name: str) -> Item:

@@ -13,6 +13,7 @@ from typing import Any
 from .engine_configuration import VARIABLE
 from .ensure import Equality, Kind
 from .errors import Invalid
+from .releases import Version, refuse_newer_fields
 
 KIND = Kind(
     label="model",
@@ -22,6 +23,9 @@ KIND = Kind(
         "gpu_selector": {"gpu_ids": Equality.UNORDERED},
         "extended_kv_cache": {},
         "speculative_config": {},
+        "gpu_type_selector": {},
+        "lora_list": Equality.ENTRIES,
+        "scaling_schedule": {"rules": Equality.ENTRIES},
     },
     server_owned=frozenset({"id", "created_at", "updated_at", "ready_replicas"}),
 )
@@ -65,6 +69,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "type": "dict",
         "options": {
             "enabled": {"type": "bool"},
+            "mode": {"type": "str", "choices": ["local", "shared"]},
+            "cache_service_id": {"type": "int"},
             "ram_ratio": {"type": "float"},
             "ram_size": {"type": "int"},
             "chunk_size": {"type": "int"},
@@ -81,6 +87,52 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "ngram_max_match_length": {"type": "int"},
         },
     },
+    "gpu_type_selector": {
+        "type": "dict",
+        "options": {
+            "type": {"type": "str", "required": True},
+            "accelerator_sliced_memory_percentage": {"type": "int"},
+            "accelerator_sliced_cores_percentage": {"type": "int"},
+            "accelerator_partitioned_profile": {"type": "str"},
+        },
+    },
+    "lora_list": {
+        "type": "list",
+        "elements": "dict",
+        "options": {
+            "lora_name": {"type": "str", "required": True},
+            "source": {
+                "type": "str",
+                "choices": ["huggingface", "model_scope", "local_path"],
+                "default": "huggingface",
+            },
+            "lora_repo_name": {"type": "str"},
+            "huggingface_filename": {"type": "str"},
+            "model_scope_file_path": {"type": "str"},
+            "local_path": {"type": "str"},
+        },
+    },
+    "scaling_schedule": {
+        "type": "dict",
+        "options": {
+            "enabled": {"type": "bool"},
+            "paused": {"type": "bool"},
+            "baseline_replicas": {"type": "int"},
+            "rules": {
+                "type": "list",
+                "elements": "dict",
+                "options": {
+                    "name": {"type": "str"},
+                    "start_cron": {"type": "str", "required": True},
+                    "duration_seconds": {"type": "int", "required": True},
+                    "replicas": {"type": "int", "required": True},
+                },
+            },
+        },
+    },
+    "native_anthropic_api": {"type": "bool"},
+    "revision_history_limit": {"type": "int"},
+    "generic_proxy": {"type": "bool"},
     "access_policy": {"type": "str", "choices": ["public", "authed"]},
 }
 
@@ -111,11 +163,14 @@ _PLAIN_FIELDS = (
     "image_name",
     "run_command",
     "restart_on_error",
+    "native_anthropic_api",
+    "revision_history_limit",
+    "generic_proxy",
     "access_policy",
 )
 # GPUStack fills these in when they are empty, so an empty one declares nothing.
 _FILLED_IN_FIELDS = ("categories", "backend_version")
-_NESTED_FIELDS = ("gpu_selector", "extended_kv_cache", "speculative_config")
+_NESTED_FIELDS = ("gpu_selector", "gpu_type_selector", "extended_kv_cache", "speculative_config", "scaling_schedule")
 _TEXT_MAPPINGS = ("env", "worker_selector")
 
 # The route, through which a model is called, has its name, and GPUStack takes only such names for routes.
@@ -132,15 +187,29 @@ def wanted_model(params: Mapping[str, Any]) -> dict[str, Any]:
     _check(params)
     wanted = {name: params[name] for name in _PLAIN_FIELDS if params.get(name) is not None}
     wanted.update({name: params[name] for name in _FILLED_IN_FIELDS if params.get(name)})
-    wanted.update({name: _texts(name, params[name]) for name in _TEXT_MAPPINGS if params.get(name) is not None})
+    wanted.update({name: texts(name, params[name]) for name in _TEXT_MAPPINGS if params.get(name) is not None})
     for name in _NESTED_FIELDS:
         if params.get(name) is not None:
-            wanted[name] = {key: value for key, value in params[name].items() if value is not None} or None
+            wanted[name] = _set_part(params[name]) or None
+    if params.get("lora_list") is not None:
+        wanted["lora_list"] = [_set_part(adapter) for adapter in params["lora_list"]]
     for option, source in SOURCES.items():
         if params.get(option):
             # The place as a whole: what belongs to another kind of place goes.
             wanted.update({name: params.get(name) for name in _SOURCE_FIELDS}, source=source)
     return wanted
+
+
+def check_release(wanted: Mapping[str, Any], version: Version) -> None:
+    """Raise Invalid when a field is set that this server is too old for."""
+    refuse_newer_fields(KIND.label, wanted, version)
+    refuse_newer_fields("model's extended KV cache", wanted.get("extended_kv_cache") or {}, version)
+
+
+def schedule_rules(model: Mapping[str, Any]) -> bool:
+    """Whether GPUStack itself changes the number of replicas by the model's schedule."""
+    schedule = model.get("scaling_schedule") or {}
+    return bool(schedule.get("enabled")) and not schedule.get("paused")
 
 
 def check_callable_name(label: str, name: str) -> None:
@@ -167,7 +236,18 @@ def _check(params: Mapping[str, Any]) -> None:
         raise Invalid(f"{' and '.join(own_command)} count only with backend 'Custom'; backend is {backend!r}.")
 
 
-def _texts(option: str, values: Mapping[str, Any]) -> dict[str, str]:
+def _set_part(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What is set of an option's suboptions, at every depth."""
+    part: dict[str, Any] = {}
+    for name, value in options.items():
+        if isinstance(value, list):
+            part[name] = [_set_part(entry) if isinstance(entry, Mapping) else entry for entry in value]
+        elif value is not None:
+            part[name] = value
+    return part
+
+
+def texts(option: str, values: Mapping[str, Any]) -> dict[str, str]:
     """A mapping of texts to texts; numbers become their text, anything else is refused."""
     wrong = sorted(
         name for name, value in values.items() if isinstance(value, bool) or not isinstance(value, (str, int, float))

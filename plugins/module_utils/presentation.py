@@ -11,7 +11,7 @@ from typing import Any
 
 from .masking import mask_fields
 from .model_spec import KIND as MODEL
-from .releases import access_policy, made_with_model
+from .releases import access_policy, cluster_registry, made_with_model
 
 _MIB = 2**20
 
@@ -61,6 +61,34 @@ _GPU_FIELDS = (
     "runtime_version",
 )
 _ROUTE_FIELDS = ("id", "name", "description", "categories", "generic_proxy", "ready_targets", "created_at")
+_BACKEND_VERSION_FIELDS = ("image_name", "entrypoint", "run_command", "custom_framework", "env")
+_USER_FIELDS = (
+    "id",
+    "full_name",
+    "is_admin",
+    "is_active",
+    "source",
+    "require_password_change",
+    "created_at",
+)
+_API_KEY_FIELDS = ("id", "name", "description", "allowed_model_names", "scope", "expires_at", "created_at")
+_MODEL_FILE_FIELDS = (
+    "id",
+    "source",
+    "huggingface_repo_id",
+    "huggingface_filename",
+    "model_scope_model_id",
+    "model_scope_file_path",
+    "local_path",
+    "local_dir",
+    "cleanup_on_delete",
+    "state",
+    "state_message",
+    "download_progress",
+    "size",
+    "resolved_paths",
+    "created_at",
+)
 _CLUSTER_FIELDS = (
     "id",
     "name",
@@ -128,6 +156,27 @@ def show_model_route(
     return shown
 
 
+def show_backend_version(backend: Mapping[str, Any], name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """A version that was added to an inference backend; secrets in its `env` masked."""
+    shown = {field: config.get(field) or None for field in _BACKEND_VERSION_FIELDS}
+    return {"name": name, "backend": backend["backend_name"], **mask_fields(shown)}
+
+
+def show_user(user: Mapping[str, Any]) -> dict[str, Any]:
+    """A user under the name to log in with."""
+    return {"name": user.get("username"), **{name: user.get(name) for name in _USER_FIELDS}}
+
+
+def show_api_key(key: Mapping[str, Any]) -> dict[str, Any]:
+    """An API key without its secret; `scope` is null before GPUStack 2.2, where every key may do all."""
+    return {name: key.get(name) for name in _API_KEY_FIELDS}
+
+
+def show_model_file(file: Mapping[str, Any], worker: str | None) -> dict[str, Any]:
+    """The files of a model on a worker."""
+    return {"worker": worker, **{name: file.get(name) for name in _MODEL_FILE_FIELDS}}
+
+
 def show_worker(worker: Mapping[str, Any], cluster: str | None) -> dict[str, Any]:
     """A worker with its GPUs; `version` is null before GPUStack 2.2, which is the first to tell it."""
     shown = {name: worker.get(name) for name in _WORKER_FIELDS}
@@ -160,5 +209,7 @@ def show_cluster(cluster: Mapping[str, Any]) -> dict[str, Any]:
     """A cluster with counts of what is in it; secrets in `worker_config` masked."""
     shown = {name: cluster.get(name) for name in _CLUSTER_FIELDS}
     shown["is_default"] = bool(cluster.get("is_default"))
+    shown["worker_server_url"] = cluster.get("server_url")
     shown["worker_config"] = cluster.get("worker_config")
+    shown["system_default_container_registry"] = cluster_registry(cluster)
     return mask_fields(shown)

@@ -23,12 +23,27 @@ LOCALHOST_TRUST_BELOW: Version = (2, 2, 0)
 
 # Fields that only newer servers know. An older one drops them without a word.
 NEWER_FIELDS: dict[str, dict[str, Version]] = {
+    "API key": {"scope": (2, 2, 0)},
+    "model": {
+        "lora_list": (2, 2, 0),
+        "gpu_type_selector": (2, 3, 0),
+        "scaling_schedule": (2, 3, 0),
+        "native_anthropic_api": (2, 3, 0),
+        "roles": (2, 3, 0),
+        "disaggregation": (2, 3, 0),
+        "gather": (2, 3, 0),
+        "revision_history_limit": (2, 3, 0),
+    },
+    "model's extended KV cache": {"mode": (2, 3, 0), "cache_service_id": (2, 3, 0)},
+    "model file": {"is_lora": (2, 2, 0), "base_model": (2, 2, 0)},
     "model route target": {"max_running_requests": (2, 3, 0)},
+    "worker default": {"worker_ifname": (2, 2, 0), "insecure_tls": (2, 3, 0)},
 }
 
 # From 2.2.0 on users, groups and organizations are "principals"; the old word is still taken, but not told.
 ALLOWED_USERS = "allowed_users"
 _ALLOWED_PRINCIPALS = "allowed_principals"
+_REGISTRY = "system_default_container_registry"
 # The name by which a route's target knows the model, before 2.2.0 only of a provider's model.
 _TARGET_NAME_BEFORE_2_2 = "provider_model_name"
 _TARGET_NAME = "overridden_model_name"
@@ -41,12 +56,33 @@ def version_text(version: Version) -> str:
 
 def refuse_newer_fields(label: str, wanted: Mapping[str, Any], version: Version) -> None:
     """Raise Invalid when a field is set that this server is too old for; `label` is a key of NEWER_FIELDS."""
+    article = "an" if label[0] in "AEIOaeio" else "a"
     for name, since in NEWER_FIELDS.get(label, {}).items():
         if wanted.get(name) is not None and version < since:
             raise Invalid(
-                f"{name} of a {label} needs GPUStack {version_text(since)} or newer; this server is "
+                f"{name} of {article} {label} needs GPUStack {version_text(since)} or newer; this server is "
                 f"{version_text(version)}, which would drop it without a word. Leave it out, or upgrade the server."
             )
+
+
+def cluster_fields(wanted: Mapping[str, Any], version: Version) -> dict[str, Any]:
+    """A cluster's fields with its registry where the release keeps it: among the workers' defaults before 2.2.0."""
+    fields = dict(wanted)
+    defaults = dict(fields.get("worker_config") or {})
+    registry = fields.pop(_REGISTRY, defaults.pop(_REGISTRY, None))
+    if registry is not None and version >= (2, 2, 0):
+        fields[_REGISTRY] = registry
+    elif registry is not None:
+        defaults[_REGISTRY] = registry
+    if defaults or "worker_config" in fields:
+        fields["worker_config"] = defaults
+    return fields
+
+
+def cluster_registry(cluster: Mapping[str, Any]) -> str | None:
+    """A cluster's default registry, wherever the release keeps it."""
+    found: str | None = cluster.get(_REGISTRY) or (cluster.get("worker_config") or {}).get(_REGISTRY)
+    return found
 
 
 def access_policy(name: str | None) -> str | None:

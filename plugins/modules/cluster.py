@@ -31,11 +31,20 @@ options:
     description:
       - Free text.
     type: str
+  worker_server_url:
+    description:
+      - Address at which its workers call the server, where it is another than the server's own idea of it.
+    type: str
+  system_default_container_registry:
+    description:
+      - Registry that is put before the names of images that have none, for the workers of this cluster.
+    type: str
   worker_config:
     description:
       - Defaults that workers get when they register, under the names of the worker's configuration file. A worker's own
         setting wins, and a change is taken up when a worker starts the next time.
       - Only the keys that are given are compared; the others stay. A value of null removes a default.
+      - C(worker_ifname) needs GPUStack 2.2.0, C(insecure_tls) 2.3.0.
     type: dict
   default:
     description:
@@ -60,9 +69,18 @@ EXAMPLES = r"""
     name: racks
     description: V100 racks in Osaka
     default: true
+    worker_server_url: http://192.0.2.10
     worker_config:
       system_reserved: {ram: 8, vram: 0}
       ray_port_range: 41000-41999
+
+- name: Take all images from the site's own registry
+  gpuops.gpustack.cluster:
+    server_url: https://gpustack.example.com
+    username: admin
+    password: "{{ vault_gpustack_admin_password }}"
+    name: racks
+    system_default_container_registry: registry.example.com
 
 - name: Remove a cluster that is empty
   gpuops.gpustack.cluster:
@@ -98,13 +116,11 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module im
 from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_cluster
 from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import mask_change
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_cluster
+from ansible_collections.gpuops.gpustack.plugins.module_utils.releases import cluster_fields, refuse_newer_fields
 
-KIND = Kind(
-    label="cluster",
-    path="/v2/clusters",
-    rules={"worker_config": {}},
-    sent=("name", "description", "gateway_endpoint", "server_url", "worker_config"),
-)
+FIELDS = ("name", "description", "server_url", "system_default_container_registry", "worker_config")
+# A change of a cluster leaves what is not sent, in all releases.
+KIND = Kind(label="cluster", path="/v2/clusters", rules={"worker_config": {}}, sent=("name",))
 
 
 def main() -> None:
@@ -113,6 +129,8 @@ def main() -> None:
             "name": {"type": "str", "required": True},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "description": {"type": "str"},
+            "worker_server_url": {"type": "str"},
+            "system_default_container_registry": {"type": "str"},
             "worker_config": {"type": "dict", "no_log": True},
             "default": {"type": "bool", "default": False},
         },
@@ -122,9 +140,11 @@ def main() -> None:
 
 
 def _present(params: dict[str, Any], client: Client, writer: Writer) -> dict[str, Any]:
+    options = {**params, "server_url": params["worker_server_url"]}
+    wanted = {name: options[name] for name in FIELDS if options[name] is not None}
+    wanted = cluster_fields(wanted, client.server_version)
+    refuse_newer_fields("worker default", params["worker_config"] or {}, client.server_version)
     current = find_cluster(client, params["name"])
-    names = ("name", "description", "worker_config")
-    wanted = {name: params[name] for name in names if params[name] is not None}
     change = compare(wanted, current, KIND.rules)
     cluster = current or {}
     if change.changed:

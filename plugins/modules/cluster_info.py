@@ -102,6 +102,12 @@ clusters:
     worker_config:
       description: Defaults that its workers get when they register. Secrets are shown as C(********).
       type: dict
+    worker_server_url:
+      description: Address at which its workers call the server; null for the server's own idea of it.
+      type: str
+    system_default_container_registry:
+      description: Registry that is put before the names of images that have none.
+      type: str
     created_at:
       description: Time of its creation, in UTC.
       type: str

@@ -102,9 +102,9 @@ from typing import Any
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
 from ansible_collections.gpuops.gpustack.plugins.module_utils.ensure import Kind, Writer, compare
-from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import Invalid, NotFound
+from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import Invalid
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
-from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_worker
+from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_worker, worker_named
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_worker
 
 KIND = Kind(label="worker", path="/v2/workers", sent=("name", "labels", "maintenance"))
@@ -126,16 +126,11 @@ def main() -> None:
 
 
 def _present(params: dict[str, Any], client: Client, writer: Writer) -> dict[str, Any]:
-    current = find_worker(client, params["name"])
-    if current is None and writer.check_mode:
+    current = find_worker(client, params["name"]) if writer.check_mode else worker_named(client, params["name"])
+    if current is None:
         # Its container may be one that an earlier task would have started.
         wanted = _wanted(params, {})
         return {"changed": True, "diff": {"before": {}, "after": wanted}, "worker": None}
-    if current is None:
-        raise NotFound(
-            f"No worker {params['name']!r} is registered. Start its container first; it registers itself. "
-            "gpuops.gpustack.worker_info lists those that are."
-        )
     change = compare(_wanted(params, current), _comparable(current), KIND.rules)
     worker = writer.save(KIND, current, change.payload) if change.changed else current
     return {

@@ -121,6 +121,7 @@ class FakeGPUStack:
     evaluation: Callable[[dict[str, Any]], dict[str, Any]] = lambda spec: {"compatible": True}
     dropped_fields: frozenset[str] = frozenset()
     requests: list[Recorded] = field(default_factory=list)
+    retry_after: str | None = None
     faults: list[int | str | None] = field(default_factory=list)  # for the next requests, see _Handler
     logs: dict[str, str] = field(default_factory=dict)
     clusters: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -130,6 +131,11 @@ class FakeGPUStack:
     routes: dict[int, dict[str, Any]] = field(default_factory=dict)
     targets: dict[int, dict[str, Any]] = field(default_factory=dict)
     users: dict[int, dict[str, Any]] = field(default_factory=dict)
+    passwords: dict[str, str] = field(default_factory=lambda: {"admin": PASSWORD})
+    api_keys: dict[int, dict[str, Any]] = field(default_factory=dict)
+    secrets: dict[int, str] = field(default_factory=dict)  # of API keys
+    backends: dict[int, dict[str, Any]] = field(default_factory=dict)
+    model_files: dict[int, dict[str, Any]] = field(default_factory=dict)
     now: datetime = datetime(2026, 3, 1, 9, 30, tzinfo=timezone.utc)
 
     def __post_init__(self) -> None:
@@ -207,7 +213,8 @@ class FakeGPUStack:
         return model
 
     def add_user(self, username: str, **fields: Any) -> dict[str, Any]:
-        row = self._row(username=username, is_admin=False, is_active=True, full_name=None, **fields)
+        defaults = {"is_admin": False, "is_active": True, "full_name": None, "require_password_change": False}
+        row = self._row(username=username, source="Local", **{**defaults, **fields})
         return self.users.setdefault(row["id"], row)
 
     def instances_of(self, name: str) -> list[dict[str, Any]]:
@@ -227,7 +234,7 @@ class FakeGPUStack:
 
     def _authenticate(self, request: Recorded) -> None:
         scheme, _space, value = request.headers.get("authorization", "").partition(" ")
-        known = (scheme == "Bearer" and value == API_KEY) or (
+        known = (scheme == "Bearer" and value in {API_KEY, *self.secrets.values()}) or (
             scheme == "Basic" and base64.b64decode(value).decode() == f"admin:{PASSWORD}"
         )
         # The client of a test is always on 127.0.0.1.
@@ -236,7 +243,7 @@ class FakeGPUStack:
 
     def _log_in(self, request: Recorded) -> None:
         form = parse_qs(request.body)
-        if form.get("username") != ["admin"] or form.get("password") != [PASSWORD]:
+        if form["password"] != [self.passwords.get(form["username"][0])]:
             raise Refusal(401, "Unauthorized", "Incorrect username or password")
 
     def _row(self, **fields: Any) -> dict[str, Any]:
@@ -489,6 +496,113 @@ class FakeGPUStack:
     def _evaluate(self, request: Recorded) -> dict[str, Any]:
         return {"results": [self.evaluation(spec) for spec in request.body["model_specs"]]}
 
+    # Users and their keys
+
+    def _post_user(self, request: Recorded) -> dict[str, Any]:
+        """2.1 does not keep that the password must be changed."""
+        if any(user["username"] == request.body["username"] for user in self.users.values()):
+            raise Refusal(409, "AlreadyExists", f"User {request.body['username']} already exists")
+        known = {name: request.body[name] for name in ("full_name", "is_admin", "is_active") if name in request.body}
+        self.passwords[request.body["username"]] = request.body["password"]
+        return self.add_user(request.body["username"], **known)
+
+    def _put_user(self, request: Recorded, key: int) -> dict[str, Any]:
+        """What is not sent is reset."""
+        user = self._find(self.users, key, "User")
+        if request.body.get("password"):
+            self.passwords[user["username"]] = request.body["password"]
+        defaults = {"full_name": None, "is_admin": False, "is_active": True, "require_password_change": False}
+        user.update({name: request.body.get(name, value) for name, value in defaults.items()})
+        return user
+
+    def _delete_user(self, request: Recorded, key: int) -> None:
+        del self.passwords[self._find(self.users, key, "User")["username"]]
+        del self.users[key]
+
+    def _post_key(self, request: Recorded) -> dict[str, Any]:
+        if any(row["name"] == request.body["name"] for row in self.api_keys.values()):
+            raise Refusal(409, "AlreadyExists", f"Api key {request.body['name']} already exists")
+        fields = {name: request.body.get(name) for name in ("name", "description", "allowed_model_names")}
+        row = self._row(**fields, expires_at=None)
+        self.api_keys[row["id"]] = row
+        self.secrets[row["id"]] = f"gpustack_{row['id']:016x}_00112233445566778899aabbccddeeff"
+        return {**row, "value": self.secrets[row["id"]]}
+
+    def _put_key(self, request: Recorded, key: int) -> dict[str, Any]:
+        row = self._find(self.api_keys, key, "Api key")
+        row.update({k: v for k, v in request.body.items() if k in ("description", "allowed_model_names")})
+        return row
+
+    def _delete_key(self, request: Recorded, key: int) -> None:
+        self._find(self.api_keys, key, "Api key")
+        del self.api_keys[key], self.secrets[key]
+
+    # Inference backends and files
+
+    def add_backend(self, name: str, versions: dict[str, Any] | None = None) -> dict[str, Any]:
+        row = self._row(
+            backend_name=name,
+            version_configs=versions or {},
+            default_version=None,
+            description=None,
+            is_built_in=True,
+            backend_source="built_in",
+            enabled=True,
+        )
+        return self.backends.setdefault(row["id"], row)
+
+    def _backend_by_name(self, request: Recorded) -> dict[str, Any]:
+        name = request.path.rpartition("/")[2]
+        for backend in self.backends.values():
+            if backend["backend_name"] == name:
+                return backend
+        raise Refusal(400, "BadRequest", f"Inference backend {name} not found")
+
+    def _put_backend(self, request: Recorded, key: int) -> dict[str, Any]:
+        """All versions are replaced; what is not sent is reset."""
+        backend = self._find(self.backends, key, "Inference backend")
+        versions: dict[str, Any] = request.body["version_configs"]
+        for model in self.models.values():
+            if model["replicas"] and model["backend_version"] in backend["version_configs"].keys() - versions.keys():
+                raise Refusal(400, "BadRequest", f"version is currently being used by {model['name']}")
+        backend["version_configs"] = {
+            name: {"image_name": None, "run_command": None, "entrypoint": None, "built_in_frameworks": None, **config}
+            for name, config in versions.items()
+        }
+        backend.update({name: request.body.get(name) for name in ("description", "backend_source")})
+        return backend
+
+    def _post_file(self, request: Recorded) -> dict[str, Any]:
+        row = self._row(state="downloading", state_message=None, download_progress=0, local_dir=None)
+        row.update(request.body)
+        return self.model_files.setdefault(row["id"], row)
+
+    def _get_file(self, request: Recorded, key: int) -> dict[str, Any]:
+        """Half of it more is there with each look, unless it failed."""
+        row = self._find(self.model_files, key, "Model file")
+        if row["state"] == "downloading" and request.method == "GET":
+            row["download_progress"] += 50
+            row["state"] = "ready" if row["download_progress"] >= 100 else "downloading"
+        return row
+
+    def _put_file(self, request: Recorded, key: int) -> dict[str, Any]:
+        row = self._find(self.model_files, key, "Model file")
+        row.update(request.body)
+        return row
+
+    def _reset_file(self, request: Recorded, key: int) -> dict[str, Any]:
+        row = self._find(self.model_files, key, "Model file")
+        row.update(state="downloading", download_progress=0, state_message="")
+        return row
+
+    def _delete_file(self, request: Recorded, key: int) -> None:
+        self._find(self.model_files, key, "Model file")
+        del self.model_files[key]
+
+    def _list_files(self, request: Recorded) -> dict[str, Any]:
+        only = request.query.get("worker_id")
+        return self._page(request, [r for r in self.model_files.values() if only in (None, str(r["worker_id"]))])
+
     # Clusters and workers
 
     def _post_cluster(self, request: Recorded) -> dict[str, Any]:
@@ -568,6 +682,24 @@ _URLS: list[tuple[str, str, Callable[..., Any]]] = [
     ("POST", r"/v2/model-route-targets/(\d+)/set-fallback", FakeGPUStack._set_fallback),
     ("GET", r"/v2/users", lambda fake, request: fake._named(request, fake.users, "username")),
     ("POST", r"/v2/model-evaluations", FakeGPUStack._evaluate),
+    ("POST", r"/v2/users", FakeGPUStack._post_user),
+    ("GET", r"/v2/users/(\d+)", lambda fake, request, key: fake._find(fake.users, key, "User")),
+    ("PUT", r"/v2/users/(\d+)", FakeGPUStack._put_user),
+    ("DELETE", r"/v2/users/(\d+)", FakeGPUStack._delete_user),
+    ("GET", r"/v2/api-keys", lambda fake, request: fake._named(request, fake.api_keys)),
+    ("POST", r"/v2/api-keys", FakeGPUStack._post_key),
+    ("PUT", r"/v2/api-keys/(\d+)", FakeGPUStack._put_key),
+    ("DELETE", r"/v2/api-keys/(\d+)", FakeGPUStack._delete_key),
+    ("GET", r"/v2/inference-backends", lambda fake, request: fake._page(request, fake.backends.values())),
+    ("GET", r"/v2/inference-backends/(\d+)", lambda fake, request, key: fake._find(fake.backends, key, "Backend")),
+    ("GET", r"/v2/inference-backends/backend_name/.*", FakeGPUStack._backend_by_name),
+    ("PUT", r"/v2/inference-backends/(\d+)", FakeGPUStack._put_backend),
+    ("GET", r"/v2/model-files", FakeGPUStack._list_files),
+    ("POST", r"/v2/model-files", FakeGPUStack._post_file),
+    ("GET", r"/v2/model-files/(\d+)", FakeGPUStack._get_file),
+    ("PUT", r"/v2/model-files/(\d+)", FakeGPUStack._put_file),
+    ("POST", r"/v2/model-files/(\d+)/reset", FakeGPUStack._reset_file),
+    ("DELETE", r"/v2/model-files/(\d+)", FakeGPUStack._delete_file),
     ("GET", r"/v2/clusters", FakeGPUStack._list_clusters),
     ("POST", r"/v2/clusters", FakeGPUStack._post_cluster),
     ("GET", r"/v2/clusters/(\d+)", lambda fake, request, key: _without_none(fake._find(fake.clusters, key, "cluster"))),
@@ -626,6 +758,8 @@ class _Handler(BaseHTTPRequestHandler):
         content = (answer if text else json.dumps(answer)).encode()
         self.send_response_only(status)
         self.send_header("Date", format_datetime(self.server_side.now, usegmt=True))
+        if self.server_side.retry_after and status == 429:
+            self.send_header("Retry-After", self.server_side.retry_after)
         self.send_header("Content-Type", "text/plain" if text else "application/json")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()

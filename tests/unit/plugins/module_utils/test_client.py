@@ -188,7 +188,37 @@ def test_item_that_moves_to_the_next_page_meanwhile_comes_once(fake: FakeGPUStac
     names = [next(listing)["name"], next(listing)["name"]]
     fake.clusters = {0: {**fake.clusters[1], "id": 99, "name": "new"}, **fake.clusters}
     names += [item["name"] for item in listing]
-    assert names == ["c0", "c1", "c2"]
+    assert sorted(names) == ["c0", "c1", "c2", "new"]
+
+
+def test_item_that_moves_to_a_page_that_was_read_is_not_lost(fake: FakeGPUStack) -> None:
+    fake.page_size_limit = 2
+    for number in range(4):
+        fake.add_cluster(f"c{number}")
+    listing = client_of(fake).listing("/v2/clusters")
+    names = [next(listing)["name"], next(listing)["name"]]
+    del fake.clusters[1]
+    names += [item["name"] for item in listing]
+    assert names == ["c0", "c1", "c3", "c2"]
+
+
+@pytest.mark.parametrize("method", ["get", "put"])
+def test_request_that_comes_too_soon_is_sent_again_when_the_refusal_says(fake: FakeGPUStack, method: str) -> None:
+    fake.add_cluster("c0")
+    fake.faults, fake.retry_after = [429], "9"
+    waited: list[float] = []
+    client = Client(Connection(fake.url, username="admin", password=PASSWORD), sleep=waited.append)
+    arguments = [{"name": "c0", "description": "new"}] if method == "put" else []
+    assert getattr(client, method)("/v2/clusters/1", *arguments)["name"] == "c0"
+    assert waited == [9.0]
+
+
+@pytest.mark.parametrize(("told", "seconds"), [("86400", 60.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 1.0), (None, 1.0)])
+def test_wait_that_a_refusal_asks_for_has_a_limit(fake: FakeGPUStack, told: str | None, seconds: float) -> None:
+    fake.faults, fake.retry_after = [429], told
+    waited: list[float] = []
+    Client(Connection(fake.url, username="admin", password=PASSWORD), sleep=waited.append).version()
+    assert waited == [seconds]
 
 
 def test_empty_listing_is_one_request(fake: FakeGPUStack) -> None:
