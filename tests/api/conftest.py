@@ -1,0 +1,91 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The modules against real servers of every release that is tested, through a proxy that sees every request."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import pytest
+from api_server import PASSWORD, ApiServer, images
+from fault_proxy import FaultProxy
+from module_runner import run_module
+
+from ansible_collections.gpuops.gpustack.plugins.module_utils import client
+
+RELEASES = ("v2.1.1", "v2.3.0")
+Call = Callable[..., dict[str, Any]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--repeat", type=int, default=1, help="how many times each fault hits")
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[dict[str, ApiServer]]:
+    """All releases, started at once, since starting takes longer than anything else here."""
+    built = images()
+    started = {release: ApiServer(release, built[release]) for release in RELEASES}
+    try:
+        for server in started.values():
+            server.start()
+        for server in started.values():
+            server.wait()
+        yield started
+    finally:
+        for server in started.values():
+            server.remove()
+
+
+@pytest.fixture(scope="session", params=RELEASES)
+def server(request: pytest.FixtureRequest, servers: dict[str, ApiServer]) -> ApiServer:
+    return servers[request.param]
+
+
+@pytest.fixture(scope="session")
+def shared_proxy(server: ApiServer) -> Iterator[FaultProxy]:
+    with FaultProxy(server.url) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxy(shared_proxy: FaultProxy) -> FaultProxy:
+    shared_proxy.reset()
+    return shared_proxy
+
+
+@pytest.fixture
+def call(proxy: FaultProxy) -> Call:
+    """A module's answer in diff mode; `proxy.passed` holds only what this call sent."""
+
+    def run(name: str, /, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        module = importlib.import_module(f"ansible_collections.gpuops.gpustack.plugins.modules.{name}")
+        proxy.passed.clear()
+        connection = {"server_url": proxy.url, "username": "admin", "password": PASSWORD}
+        with mock.patch.object(client, "RETRY_DELAYS_SECONDS", (0.1, 0.1, 0.1)):
+            return run_module(module.main, {**connection, **options}, check_mode=check, diff=True)
+
+    return run
+
+
+@pytest.fixture
+def cluster(server: ApiServer) -> dict[str, Any]:
+    """A cluster for models and workers, the same for all tests of a server."""
+    found = [item for item in server.items("/v2/clusters") if item["name"] == "racks"]
+    if not found:
+        found = [server.request("POST", "/v2/clusters", {"name": "racks", "provider": "Docker"})]
+        server.request("POST", f"/v2/clusters/{found[0]['id']}/set-default", {})
+    return found[0]
+
+
+@pytest.fixture
+def worker(server: ApiServer, cluster: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    registered = server.register_worker("gpu-worker-a", cluster["id"])
+    yield registered
+    if "gpu-worker-a" in server.names("/v2/workers"):
+        server.request("DELETE", f"/v2/workers/{registered['id']}")
