@@ -144,6 +144,99 @@ def test_container_runtime_missing_on_the_second_host() -> None:
     refused(run, f"found {runtime} does not exist", "Install NVIDIA's container toolkit")
 
 
+@contextmanager
+def firewall(host: str, *rules: str) -> Iterator[None]:
+    """These iptables rules for what comes in."""
+    try:
+        for rule in rules:
+            on_host(host, f"iptables -A INPUT -p tcp {rule}")
+        yield
+    finally:
+        for rule in rules:
+            on_host(host, f"iptables -D INPUT -p tcp {rule}")
+
+
+def test_firewall_between_workers() -> None:
+    peer = "-s 172.30.0.11"
+    with firewall(
+        "gpu-worker-b",
+        f"{peer} --dport 41500:41600 -j DROP",
+        f"{peer} --dport 40000:40063 -j REJECT",
+        f"{peer} --dport 60000:60031 -j REJECT --reject-with tcp-reset",
+        f"{peer} --dport 10151 -j REJECT --reject-with icmp-host-prohibited",
+    ):
+        run = site("--extra-vars", "gpustack_preflight_connectivity=always", playbook="playbooks/preflight.yml")
+    place = "gpu-worker-b (172.30.0.12)"
+    refused(
+        run,
+        f"{place} does not answer gpu-worker-a on port 41500-41600 (Ray): a firewall drops",
+        "60000-60031 (NCCL and Gloo): a firewall rejects",
+        f"{place} is unreachable for gpu-worker-a on port 10151 (worker metrics)",
+        "Let TCP from 172.30.0.11 pass on gpu-worker-b",
+    )
+    # The first instance may hold some of the engines' ports, and what is rejected by ICMP is rejected everywhere.
+    assert re.search(r"refuses gpu-worker-a on port 40000-40063 \(engines\)", re.sub(r"\s+", " ", run.stdout))
+    assert "gpu-worker-a (172.30.0.11)" not in run.stdout
+
+
+def test_nothing_is_left_of_a_look_at_the_connections() -> None:
+    run = site("--extra-vars", "gpustack_preflight_connectivity=always", playbook="playbooks/preflight.yml")
+    assert run.returncode == 0, run.stdout[-3000:]
+    assert on_host("gpu-worker-a", "ss -Hltn 'sport >= :41100 and sport <= :41999'") == ""
+
+
+def test_engine_image_without_code_for_the_cards() -> None:
+    stock = "localhost/stock-runner:test"
+    for host in HOSTS[1:]:
+        runner = on_host(host, "docker images --format '{{.ID}}' '*/gpustack/runner' | head -1").strip()
+        on_host(
+            host,
+            f"made=$(docker create {runner} true) && "
+            f"docker commit --change 'ENV BENCH_ARCHITECTURES=\"sm_75 sm_80 sm_90\"' $made {stock} && docker rm $made",
+        )
+    try:
+        run = site("--extra-vars", json.dumps({"gpustack_preflight_engine_images": {"0.17.1": stock}}))
+    finally:
+        for host in HOSTS[1:]:
+            on_host(host, f"docker rmi {stock}")
+    refused(
+        run,
+        "gpu-worker-a, gpu-worker-b: the engine's image has no code for a card",
+        f"torch in {stock} is built for sm_75, sm_80, sm_90",
+        "sm_70, for Tesla V100-PCIE-32GB",
+        "0.17.1-custom",
+        "no model was changed",
+    )
+
+
+def test_misspelt_variable() -> None:
+    run = site("--extra-vars", "gpustack_worker_imgae=x")
+    refused(run, "nobody reads gpustack_worker_imgae", "did you mean gpustack_worker_image?")
+
+
+def test_untouched_example() -> None:
+    refused(site(inventory="inventories/example"), "ansible_host has the value that inventories/example gives it")
+
+
+def test_misspelt_group(tmp_path: Path) -> None:
+    (tmp_path / "hosts.yml").write_text("gpustack_worker:\n  hosts:\n    a:\n")
+    run = site(inventory=str(tmp_path / "hosts.yml"))
+    refused(run, "no group gpustack_workers", "Rename the group gpustack_worker to gpustack_workers.")
+
+
+def test_inventory_without_hosts(tmp_path: Path) -> None:
+    (tmp_path / "hosts.yml").write_text("all:\n  hosts: {}\n")
+    refused(site(inventory=str(tmp_path / "hosts.yml")), "the inventory has no hosts", "-i inventories/mine")
+
+
+def test_unreachable_host(tmp_path: Path) -> None:
+    (tmp_path / "away.yml").write_text(
+        "gpustack_workers:\n  hosts:\n    gpu-worker-b:\n      ansible_host: 172.30.0.99\n"
+    )
+    run = site("-i", str(tmp_path / "away.yml"))
+    refused(run, "172.30.0.99", "gpu-worker-b could not be looked at, for the reason above; nothing was changed")
+
+
 def test_plan_alone_writes_page_and_data_and_changes_no_host(tmp_path: Path) -> None:
     run = site("--extra-vars", f"gpustack_models_plan_directory={tmp_path}", playbook="playbooks/plan.yml")
     assert run.returncode == 0, run.stdout[-3000:]
