@@ -92,6 +92,7 @@ build: setup  ## the collection as ansible-galaxy installs it
 benchmark: setup  ## the figures in benchmarks/README.md (the demo has to run)
 	$(BIN)/python benchmarks/planner_accuracy.py
 	$(BIN)/python benchmarks/planner_scale.py
+	$(BIN)/python benchmarks/diagnosis.py
 	$(BIN)/python benchmarks/site_no_change.py
 
 clean:  ## what can be made again

@@ -1,0 +1,26 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.gpuops.gpustack.plugins.filter.diagnose import FilterModule
+
+diagnose = FilterModule().filters()["diagnose"]
+
+
+def test_text_and_list_of_lines_are_the_same() -> None:
+    lines = ["INFO starting", "exec format error"]
+    assert diagnose(lines) == diagnose("\n".join(lines))
+    assert [(finding["id"], finding["line"]) for finding in diagnose(lines)] == [("image-of-another-architecture", 2)]
+
+
+@pytest.mark.parametrize("given", [None, 7, {"log": "x"}, [1]])
+def test_anything_else_is_refused_with_what_is_wanted(given: Any) -> None:
+    with pytest.raises(AnsibleFilterError, match="the text of a log or a list of its lines is wanted"):
+        diagnose(given)
