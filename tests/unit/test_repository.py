@@ -22,6 +22,7 @@ ROLES = sorted(path.name for path in (PROJECT / "roles").iterdir())
 # Modules that never talk to GPUStack, and so take no connection.
 ON_HOSTS = {
     "connectivity_facts",
+    "container_engine_info",
     "container_gpu_info",
     "daemon_config",
     "engine_image_facts",
@@ -29,6 +30,7 @@ ON_HOSTS = {
     "gpu_facts",
     "gpu_watch",
     "host_facts",
+    "host_logs",
     "inventory_facts",
     "load_stage",
     "nvidia_stack_facts",
@@ -36,6 +38,7 @@ ON_HOSTS = {
     "package_rehearsal",
     "port_listener",
     "report",
+    "support_bundle",
 }
 
 

@@ -7,5 +7,7 @@
 from __future__ import annotations
 
 from .diagnosis import diagnose
+from .examination import examine
+from .finding import Look
 
-__all__ = ["diagnose"]
+__all__ = ["Look", "diagnose", "examine"]
