@@ -35,7 +35,8 @@ def examine(look: Look) -> dict[str, Any]:
 
     Findings are dictionaries of ``Finding`` with ``because``, the code and hosts of what a symptom follows from, and
     ``times``, how many alike were found. Causes come before what follows from them: errors first, by the layer that is
-    broken. ``exit_code`` is 0 for a healthy fleet, with or without warnings, 1 with findings, 2 where no host could be looked at.
+    broken. ``exit_code`` is 0 for a healthy fleet, with or without warnings, 1 with findings, 2 where nothing could be
+    looked at.
     """
     found = _merged([finding for check in CHECKS for finding in check(look)])
     ranked = sorted(found, key=lambda item: (item[0].symptom, item[0].severity != ERROR, item[0].layer))

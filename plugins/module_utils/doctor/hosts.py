@@ -209,6 +209,8 @@ def connections(look: Look) -> Iterator[Finding]:
                 if name == "registry"
                 else "Open the port in the firewalls of both hosts and between them (nft list ruleset, iptables -L).",
                 hosts=[host],
+                # What refuses runs no server on that port; a packet that is dropped met a firewall.
+                symptom=how == "refused" and name != "registry",
                 setting="gpustack_worker_registry" if name == "registry" else "gpustack_preflight_connection_ports",
                 evidence=[Evidence(host, "connection", None, f"{answer.get('address')} {how}")],
             )
