@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import functools
 import http.server
 import json
 import ssl
@@ -28,6 +27,7 @@ PROFILE = "/etc/gpu-bench/profile.json"
 SKEW = "/usr/lib/python3/dist-packages/skewed.pth"
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus."
 BY_HAND = "by-hand"
+REGISTRY = "gpuops-bench-registry"
 # The field report's "before" column, and an engine whose cache is too small for its context.
 PIPELINE = ["--tensor-parallel-size=2", "--pipeline-parallel-size=2", "--distributed-executor-backend=ray"]
 SMALL_CACHE = ["--tensor-parallel-size=2", "--max-model-len=32768", "--gpu-memory-utilization=0.5"]
@@ -154,11 +154,6 @@ def unregister_second() -> None:
             fleet.request("DELETE", f"/v2/workers/{worker['id']}").raise_for_status()
 
 
-@functools.cache
-def registry() -> str:
-    return "gpuops-bench-registry"
-
-
 def docker(*arguments: str) -> None:
     subprocess.run(["docker", *arguments], check=True, capture_output=True)
 
@@ -210,7 +205,8 @@ _DECLARED_SHORTER = json.dumps(
         ]
     }
 )
-_NOTHING_DECLARED = ("--extra-vars", '{"gpustack_models_declared": []}')
+_EXTRA = ("--extra-vars",)
+_NOTHING_DECLARED = (*_EXTRA, '{"gpustack_models_declared": []}')
 
 QUICK = [
     Fault("daemon.json without the runtime", "container_runtime_missing", [B],
@@ -236,22 +232,23 @@ FAULTS = [
           _edit_json(PROFILE, "d['gpus'].pop()"), _restore(PROFILE),
           arguments=("--extra-vars", "gpustack_worker_expected_gpus=2")),
     Fault("card off the bus", "gpu-off-the-bus", [A], f"logger --tag kernel '{XID}'", host=A),
-    Fault("wrong interface", "worker_address_missing", [A, B], arguments=("--extra-vars", "gpustack_worker_interface=eth9")),
-    Fault("wrong password", "server_refuses", [], arguments=("--extra-vars", "gpustack_server_admin_password=wrong-one")),
+    Fault("wrong interface", "worker_address_missing", [A, B], arguments=(*_EXTRA, "gpustack_worker_interface=eth9")),
+    Fault("wrong password", "server_refuses", [], arguments=(*_EXTRA, "gpustack_server_admin_password=wrong")),
     Fault("old engine configuration", "engine_differs", [], arguments=("--extra-vars", _DECLARED_SHORTER),
           found="--max-model-len"),
     Fault("config.json missing", "model_directory_unusable", [B], f"mv {DIRECTORY}/config.json /root/config.json",
           f"mv /root/config.json {DIRECTORY}/config.json"),
-    Fault("registry dead", "registry_unreachable", [SERVER], lambda: docker("stop", registry()),
-          lambda: docker("start", registry())),
+    Fault("registry dead", "registry_unreachable", [SERVER], lambda: docker("stop", REGISTRY),
+          lambda: docker("start", REGISTRY)),
     Fault("port blocked", "connection_blocked", [A], "iptables -I INPUT -p tcp --dport 10150 -s 172.30.0.11 -j DROP",
           "iptables -D INPUT -p tcp --dport 10150 -s 172.30.0.11 -j DROP", healthy_again=workers_ready),
     Fault("host unreachable", "host_unreachable", [B], "systemctl stop ssh; pkill -f 'sshd: operator' || true",
           "systemctl start ssh"),
     Fault("duplicate worker", "worker_duplicate", [B], register_twice, unregister_second, healthy_again=workers_ready),
     Fault("wrong runtime", "worker_differs", [B],
-          "docker stop gpustack-worker && docker rename gpustack-worker kept && docker run --detach --name gpustack-worker "
-          "--runtime runc --network host --entrypoint sleep $(docker inspect --format '{{.Image}}' kept) infinity",
+          "docker stop gpustack-worker && docker rename gpustack-worker kept && "
+          "docker run --detach --name gpustack-worker --runtime runc --network host "
+          "--entrypoint sleep $(docker inspect --format '{{.Image}}' kept) infinity",
           "docker rm --force gpustack-worker && docker rename kept gpustack-worker && docker start gpustack-worker",
           found="runtime runc", healthy_again=workers_ready),
     Fault("server stopped", "server_container_stopped", [SERVER], "docker stop gpustack-server",
