@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-down demo-reset test lint unit molecule readmes docs package release build benchmark clean
+.PHONY: help setup demo demo-down demo-reset test test-nightly lint unit molecule readmes docs package release build benchmark clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +11,9 @@ LINK := .ansible/collections/ansible_collections/gpuops/gpustack
 INSTALLED := $(VENV)/.installed
 BENCH := $(BIN)/python molecule/bench/bench.py
 INVENTORY ?= inventories/demo
-SCENARIOS ?= default report refusals nvidia_stack
+SCENARIOS ?= default report refusals nvidia_stack doctor_quick
+# Scenarios that take too long for every change.
+NIGHTLY_SCENARIOS ?= doctor
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
@@ -55,6 +57,9 @@ lint: setup  ## style, types, documentation, package
 
 unit: setup  ## unit tests
 	pytest -n auto -q
+
+test-nightly: setup  ## the scenarios that take longer
+	@$(MAKE) molecule SCENARIOS="$(NIGHTLY_SCENARIOS)"
 
 molecule: setup  ## the scenarios on the simulated fleet (SCENARIOS="default …")
 	@$(BENCH) up
