@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from demo_fleet import WORKERS, Fleet, admin_password, on_host
-from doctor_faults import A, QUICK, Fault, doctor, now
+from doctor_faults import QUICK, A, Fault, doctor, now
 
 KEY_LIKE = "q7Zx2LmV9sKd4TpR8wYc3NbH6gFj1AeU"
 PLANTED = {
@@ -62,13 +62,14 @@ def test_staged_cause_is_the_first_finding(fault: Fault, tmp_path: Path) -> None
 @contextmanager
 def planted_secrets() -> Iterator[None]:
     """A container that GPUStack would have made, with secrets in its environment, its command and its log."""
-    echo = "; ".join(f"echo '{line}'" for line in LINES)
+    said = [*LINES, f"the environment has {PLANTED['environment']}"]
+    echo = "; ".join(f"echo '{line}'" for line in said)
     on_host(
         A,
         f"docker run --detach --name planted --label runtime.gpustack.ai/workload=planted-aaaaa "
         f"--env HF_TOKEN={PLANTED['environment']} --entrypoint sh "
         "$(docker inspect --format '{{.Image}}' gpustack-worker) "
-        f"-c \"{echo}; echo the environment has {PLANTED['environment']}; sleep 600\" --api-key={PLANTED['configuration']}",
+        f'-c "{echo}; sleep 600" --api-key={PLANTED["configuration"]}',
     )
     on_host(A, f"logger --tag kernel 'usb: password={PLANTED['kernel']}'")
     try:
