@@ -153,6 +153,10 @@ def stale(instances: Iterable[Mapping[str, Any]], marker: Marker | None) -> list
 
 def created_at(instance: Mapping[str, Any]) -> datetime:
     """`2026-03-01T09:30:00.123456Z`, as GPUStack writes it; a time without zone is UTC."""
-    text = str(instance["created_at"]).replace("Z", "+00:00")
-    time = datetime.fromisoformat(text)
+    return time_of(instance["created_at"])
+
+
+def time_of(text: str) -> datetime:
+    """A time as GPUStack writes it; one without zone is UTC."""
+    time = datetime.fromisoformat(text.replace("Z", "+00:00"))
     return time if time.tzinfo else time.replace(tzinfo=timezone.utc)

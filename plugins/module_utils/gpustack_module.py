@@ -27,6 +27,8 @@ CONNECTION_OPTIONS: dict[str, dict[str, Any]] = {
     "timeout": {"type": "int", "default": 30},
 }
 
+# Options that are `no_log` as a whole, since an object of GPUStack is in them.
+_WHOLE_OBJECTS = ("declaration", "configuration")
 _CREDENTIALS = ("username", "password", "api_key")
 _VARIABLES = {name: f"GPUSTACK_{name.upper()}" for name in ("server_url", *_CREDENTIALS)}
 
@@ -77,6 +79,10 @@ class GPUStackModule(AnsibleModule):  # type: ignore[misc]
             fields = {name: options[name] for name in FIELDS_WITH_SECRETS if options.get(name)}
             self.no_log_values.difference_update(set(_texts(fields)) - credentials)
             secrets |= secrets_of(fields)
+        for name in _WHOLE_OBJECTS:
+            given = self.params.get(name) or {}
+            self.no_log_values.difference_update(set(_texts(given)) - credentials)
+            secrets |= secrets_of(given)
         self.hide(secrets)
 
     def _options_with_secrets(self) -> list[dict[str, Any]]:

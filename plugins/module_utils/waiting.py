@@ -232,6 +232,35 @@ class _Followed:
         return Result(self.verdict)
 
 
+def until_settled(
+    look: Callable[[], dict[str, Any]],
+    *,
+    timeout_seconds: float,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+    report: Callable[[str, float], None] = lambda line, seconds: None,
+    poll_seconds: float = POLL_SECONDS,
+) -> dict[str, Any]:
+    """Look until an answer says `settled`, or the time is over; the last answer, `changed` if any of them was.
+
+    An answer that failed ends it. `report` gets `progress` and the seconds since the beginning, whenever it differs
+    from the one before.
+    """
+    begin = clock()
+    changed = False
+    last_line = ""
+    while True:
+        answer = look()
+        changed = changed or bool(answer.get("changed"))
+        line = str(answer.get("progress", ""))
+        if line and line != last_line:
+            report(line, clock() - begin)
+            last_line = line
+        if answer.get("failed") or answer.get("settled") or clock() - begin >= timeout_seconds:
+            return {**answer, "changed": changed, "waited_seconds": round(clock() - begin, 1)}
+        sleep(poll_seconds)
+
+
 def failure_message(result: Result) -> str:
     """What to tell a person about a failed wait."""
     verdict = result.verdict

@@ -101,13 +101,12 @@ status:
 from typing import Any
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
-from ansible_collections.gpuops.gpustack.plugins.module_utils.ensure import Kind, Writer, compare
+from ansible_collections.gpuops.gpustack.plugins.module_utils.ensure import Writer, compare
 from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import Invalid
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
 from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_worker, worker_named
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_worker
-
-KIND = Kind(label="worker", path="/v2/workers", sent=("name", "labels", "maintenance"))
+from ansible_collections.gpuops.gpustack.plugins.module_utils.worker_spec import KIND
 
 
 def main() -> None:

@@ -25,8 +25,10 @@ ON_HOSTS = {
     "container_engine_info",
     "container_gpu_info",
     "daemon_config",
+    "engine_chat",
     "engine_image_facts",
     "engine_info",
+    "engine_requests",
     "gpu_facts",
     "gpu_watch",
     "host_facts",
@@ -38,6 +40,7 @@ ON_HOSTS = {
     "package_rehearsal",
     "port_listener",
     "report",
+    "rollout_step",
     "support_bundle",
 }
 

@@ -1,0 +1,160 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One worker's turn, as far as the server takes part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..client import Client
+from ..ensure import Writer
+from ..errors import Conflict, NotFound
+from ..lookup import find_worker
+from ..worker_spec import KIND
+from .leaving import leave
+from .memory import Memory, begun, ended, memory_of, resumed
+from .targets import Serving
+
+Row = Mapping[str, Any]
+
+
+class WorkerTurn:
+    """Begin, resume, end: each can be called again and again, and does what is still to do."""
+
+    def __init__(self, client: Client, writer: Writer, name: str) -> None:
+        self._client = client
+        self._writer = writer
+        self.name = name
+
+    def begin(self, min_available: int | None) -> dict[str, Any]:
+        """Maintenance on, and out of the routes what can be. Raises Conflict before anything is changed."""
+        worker, serving = self._worker(), Serving(self._client, self._writer)
+        leaving = leave(
+            self._leads,
+            serving.routes,
+            serving.targets,
+            serving.instances,
+            serving.models.values(),
+            min_available,
+        )
+        if leaving.refusals:
+            raise Conflict(
+                f"{self.name} cannot be taken out now: {'; '.join(leaving.refusals)}. Wait until the others run "
+                "again, or allow it with a smaller min_available."
+            )
+        interrupted = memory_of(worker.get("maintenance")) is not None
+        ran = {row["model_name"] for row in serving.instances if self._has(row) and row["state"] == "running"}
+        maintenance = begun(worker.get("maintenance"), ran, leaving.targets)
+        changed = self._maintain(worker, maintenance)
+        changed = serving.take_out(leaving.targets) or changed
+        targets = _targets(memory_of(maintenance))
+        return {
+            **self._told(serving, targets, changed),
+            "gaps": list(leaving.gaps),
+            "interrupted": interrupted,
+            "settled": True,
+            "progress": f"{self.name} is out; {_left(targets)}",
+        }
+
+    def resume(self) -> dict[str, Any]:
+        """Maintenance off if the turn switched it on; settled when the worker's instances run."""
+        worker, serving = self._worker(), Serving(self._client, self._writer)
+        memory = memory_of(worker.get("maintenance"))
+        changed = self._maintain(worker, resumed(worker.get("maintenance")))
+        targets = _targets(memory)
+        waiting = self._waiting(serving, memory)
+        return {
+            **self._told(serving, targets, changed),
+            "interrupted": memory is not None,
+            "settled": not waiting,
+            "progress": f"{self.name}: {'waiting for ' + ', '.join(waiting) if waiting else 'all its instances run'}",
+        }
+
+    def end(self) -> dict[str, Any]:
+        """As before the turn; settled when GPUStack sends requests here again."""
+        worker, serving = self._worker(), Serving(self._client, self._writer)
+        memory = memory_of(worker.get("maintenance"))
+        targets = _targets(memory)
+        changed = serving.put_back(targets)
+        waiting = serving.not_serving(targets)
+        # Forgotten only when all is done, so that a run that is killed here can be ended by the next.
+        if not waiting:
+            changed = self._maintain(worker, ended(worker.get("maintenance"))) or changed
+        return {
+            **self._told(serving, targets, changed),
+            "interrupted": memory is not None,
+            "settled": not waiting,
+            "progress": f"{self.name}: waiting for {', '.join(waiting)}" if waiting else f"{self.name} is back",
+        }
+
+    def _worker(self) -> dict[str, Any]:
+        worker = find_worker(self._client, self.name)
+        if worker is None:
+            raise NotFound(
+                f"No worker {self.name!r} is registered, so there is nothing to take out. "
+                "gpuops.gpustack.worker_info lists those that are."
+            )
+        return worker
+
+    def _maintain(self, worker: Row, maintenance: dict[str, Any]) -> bool:
+        current = worker.get("maintenance") or {}
+        if (bool(current.get("enabled")), current.get("message")) == (maintenance["enabled"], maintenance["message"]):
+            return False
+        self._writer.save(KIND, worker, {"maintenance": maintenance})
+        return True
+
+    def _leads(self, instance: Row) -> bool:
+        return bool(instance.get("worker_name") == self.name)
+
+    def _has(self, instance: Row) -> bool:
+        """Whether the instance uses cards of this worker."""
+        servers = instance.get("distributed_servers") or {}
+        others = [row.get("worker_name") for row in servers.get("subordinate_workers") or []]
+        return self.name in (instance.get("worker_name"), *others)
+
+    def _waiting(self, serving: Serving, memory: Memory | None) -> list[str]:
+        """What ran when the turn began and does not now. What did not run then is nothing to wait for."""
+        waiting: list[str] = []
+        for model in memory.models if memory else ():
+            own = [row for row in serving.instances if row["model_name"] == model]
+            waiting += [f"{row['name']} ({row['state']})" for row in own if row["state"] != "running"]
+            if not own and model in serving.models:
+                waiting.append(f"an instance of {model}")
+        return waiting
+
+    def _told(self, serving: Serving, targets: list[Any], changed: bool) -> dict[str, Any]:
+        left = {target["model"] for target in targets}
+        led = [row for row in serving.instances if self._leads(row) and row["state"] == "running"]
+        return {
+            "changed": changed,
+            "targets": targets,
+            "routes": serving.routes_to({row["model_name"] for row in led}),
+            "engines": [
+                {
+                    "instance": row["name"],
+                    "model": row["model_name"],
+                    "address": f"{row['worker_ip']}:{row['port']}",
+                    "drained": row["model_name"] in left,
+                    "chats": _chats(serving.models.get(row["model_name"]) or {}),
+                }
+                for row in led
+            ],
+        }
+
+
+def _targets(memory: Memory | None) -> list[Row]:
+    return list(memory.targets) if memory else []
+
+
+def _chats(model: Row) -> bool:
+    """Whether it can be asked a question; GPUStack fills in what a model can do while it comes up."""
+    return "llm" in (model.get("categories") or ["llm"])
+
+
+def _left(targets: Sequence[Row]) -> str:
+    if not targets:
+        return "nothing had to leave a route"
+    return ", ".join(f"{target['model']} left {target['route']}" for target in targets)
