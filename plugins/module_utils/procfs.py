@@ -51,12 +51,7 @@ def listening_ports(proc: Path, ports: Collection[int]) -> dict[int, dict[str, A
     where the process belongs to somebody else and the caller is not root; ``container_id`` also for a process of the
     host.
     """
-    sockets = {
-        inode: port
-        for table in ("net/tcp", "net/tcp6")
-        for port, inode in _listeners(_text(proc / table))
-        if port in ports
-    }
+    sockets = {inode: port for port, inode, _address in _all_listeners(proc) if port in ports}
     found: dict[int, dict[str, Any]] = {
         port: {"pid": None, "process": None, "container_id": None} for port in sorted(set(sockets.values()))
     }
@@ -69,6 +64,11 @@ def listening_ports(proc: Path, ports: Collection[int]) -> dict[int, dict[str, A
             "container_id": None if container_id == host_id else container_id,
         }
     return found
+
+
+def ports_open_to_others(proc: Path, ports: Collection[int]) -> set[int]:
+    """Those of the TCP ports that something listens on at more than a loopback address."""
+    return {port for port, _inode, address in _all_listeners(proc) if port in ports and not _is_loopback(address)}
 
 
 def expand_ports(items: Collection[str]) -> set[int]:
@@ -100,12 +100,21 @@ def _process_ids(proc: Path) -> list[str]:
         return []
 
 
-def _listeners(table: str) -> Iterator[tuple[int, str]]:
-    """Port and socket inode of every listening line of /proc/net/tcp or tcp6."""
-    for line in table.splitlines()[1:]:
-        columns = line.split()
-        if len(columns) > 9 and columns[3] == _TCP_LISTEN:
-            yield int(columns[1].rpartition(":")[2], 16), columns[9]
+def _all_listeners(proc: Path) -> Iterator[tuple[int, str, str]]:
+    """Port, socket inode and address, in the kernel's spelling, of every listening line of /proc/net/tcp and tcp6."""
+    for table in ("net/tcp", "net/tcp6"):
+        for line in _text(proc / table).splitlines()[1:]:
+            columns = line.split()
+            if len(columns) > 9 and columns[3] == _TCP_LISTEN:
+                address, _colon, port = columns[1].rpartition(":")
+                yield int(port, 16), columns[9], address
+
+
+def _is_loopback(address: str) -> bool:
+    """Words of 32 bits in the machine's order: 127.0.0.1 is 0100007F, also behind the prefix of a mapped address."""
+    if len(address) == 8 or address.startswith("0000000000000000FFFF0000"):
+        return address.endswith("7F")
+    return address == "00000000000000000000000001000000"
 
 
 def _socket_owners(proc: Path, inodes: frozenset[str]) -> Iterator[tuple[str, str]]:

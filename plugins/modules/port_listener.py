@@ -71,7 +71,7 @@ listening:
   elements: str
   sample: ["40000-40063", "41000-41999"]
 held:
-  description: The ports that something else listens on.
+  description: The ports that something else listens on, where other hosts can reach it.
   returned: when O(state=present)
   type: list
   elements: str
@@ -103,7 +103,7 @@ def main() -> None:
     if module.params["state"] == "absent":
         module.exit_json(changed=False)
     connections.allow_many_files()
-    held = set(procfs.listening_ports(Path("/proc"), ports))
+    held = procfs.ports_open_to_others(Path("/proc"), ports)
     listeners = connections.bind(sorted(ports - held))
     listening = connections.ranges(set(listeners))
     connections.listen_in_background(listeners, module.params["lifetime"])

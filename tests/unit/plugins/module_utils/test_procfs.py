@@ -107,3 +107,20 @@ def test_ports_and_ranges(items, ports):
 def test_what_is_no_port_is_named(item):
     with pytest.raises(ValueError, match=f"^'{item}' is no port: a number from 1 to 65535 or a range like 41000-41009"):
         procfs.expand_ports([item])
+
+
+def test_ports_that_other_hosts_can_reach(tmp_path):
+    rows = {
+        "tcp": ["0100007F:A171", "00000000:27A6", "0B001EAC:27A7"],
+        "tcp6": [
+            "00000000000000000000000001000000:A172",
+            "0000000000000000FFFF00000100007F:A173",
+            "00000000000000000000000000000000:A174",
+        ],
+    }
+    (tmp_path / "net").mkdir()
+    for table, addresses in rows.items():
+        lines = [f" 0: {address} 0:0 0A 0:0 0:0 0 0 0 77 1" for address in addresses]
+        (tmp_path / "net" / table).write_text("\n".join(["header", *lines]))
+    every = {0xA171, 0xA172, 0xA173, 0xA174, 0x27A6, 0x27A7, 1}
+    assert procfs.ports_open_to_others(tmp_path, every) == {0x27A6, 0x27A7, 0xA174}

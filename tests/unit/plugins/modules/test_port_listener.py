@@ -48,7 +48,7 @@ def test_listen_try_and_listen_no_longer(check_mode):
 
 
 def test_a_port_that_is_taken_is_told_and_left_alone():
-    with socket.create_server((LOOPBACK, 0)) as server:
+    with socket.create_server(("", 0)) as server:
         port = str(server.getsockname()[1])
         result = run_module(port_listener.main, {"ports": [port], "lifetime": 30})
         assert (result["listening"], result["held"]) == ([], [port])
@@ -59,3 +59,9 @@ def test_what_is_no_port_is_refused():
     result = run_module(port_listener.main, {"ports": ["70000"]})
     assert result["failed"]
     assert result["msg"].startswith("ports: '70000' is no port")
+
+
+def test_what_listens_for_its_own_host_only_is_not_held():
+    with socket.create_server((LOOPBACK, 0)) as server:
+        result = run_module(port_listener.main, {"ports": [str(server.getsockname()[1])], "lifetime": 30})
+    assert (result["listening"], result["held"]) == ([], [])
