@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .as_is import PLACE_OPTIONS
-from .engine_configuration import declared_name, without_marker
+from .engine_configuration import DISTRIBUTING_BACKENDS, NESTED_DEFAULTS, declared_name, without_marker
 from .masking import mask_url
 from .model_spec import DEFAULT_BACKEND, OPTIONS
 from .planning.mask import MASK
@@ -36,7 +36,6 @@ _MODEL_DEFAULTS: Mapping[str, Any] = {
     "native_anthropic_api": False,
     "generic_proxy": False,
 }
-_DISTRIBUTING_BACKENDS = ("vLLM", "SGLang", "MindIE")
 _OF_WORKERS = frozenset({"os", "arch", "worker-name"})  # labels that a worker gives itself
 _NEW_TARGET_WEIGHT = 100
 _ADMINISTRATOR_PASSWORD = "vault_gpustack_admin_password"
@@ -175,7 +174,7 @@ def _model(
         adopted.notes.append(f"Model {name} has no route of its name; when it is applied it gets one.")
     if not first.get("backend"):
         adopted.notes.append(f"Model {name} has no backend, which cannot be declared; it is {DEFAULT_BACKEND} here.")
-    return _declared(declared, f"model {name}", name, adopted.secrets)
+    return _declared(declared, "model", adopted.secrets)
 
 
 def _source(model: Shown) -> Declared:
@@ -185,13 +184,14 @@ def _source(model: Shown) -> Declared:
 def _option(name: str, model: Shown) -> Any:
     """The value to declare; None where GPUStack would choose the same by itself."""
     value = model.get(name)
-    if isinstance(value, Mapping):
-        value = {key: part for key, part in value.items() if part not in _UNSET}
-        known = OPTIONS[name].get("options")
-        value = {key: part for key, part in value.items() if known is None or key in known}
-        return None if value.get("enabled") is False else value
+    known, defaults = OPTIONS[name].get("options"), NESTED_DEFAULTS.get(name, {})
+    if isinstance(value, Mapping) and known is not None:
+        if value.get("enabled") is False:
+            return None
+        given = {key: part for key, part in value.items() if key in known and part not in _UNSET}
+        return {key: part for key, part in given.items() if part != defaults.get(key)}
     if name == "distributed_inference_across_workers":
-        return value if value != (model.get("backend") in _DISTRIBUTING_BACKENDS) else None
+        return value if value != (model.get("backend") in DISTRIBUTING_BACKENDS) else None
     if isinstance(value, list):
         return [_given(entry) if isinstance(entry, Mapping) else entry for entry in value]
     return None if value == _MODEL_DEFAULTS.get(name) else value
@@ -211,13 +211,13 @@ def _cluster(cluster: Shown, adopted: Adopted) -> Declared:
         "system_default_container_registry": cluster.get("system_default_container_registry"),
         "worker_config": _given(cluster["worker_config"] or {}),
     }
-    return _declared(declared, f"cluster {cluster['name']}", str(cluster["name"]), adopted.secrets)
+    return _declared(declared, "cluster", adopted.secrets)
 
 
 def _backend_version(version: Shown, secrets: list[Secret]) -> Declared:
     fields = ("name", "backend", "image_name", "entrypoint", "run_command", "custom_framework", "env")
     declared = {name: version.get(name) for name in fields}
-    return _declared(declared, f"backend version {version['name']}", str(version["name"]), secrets)
+    return _declared(declared, "backend version", secrets)
 
 
 def _worker(worker: Shown) -> Declared:
@@ -234,14 +234,14 @@ def _worker(worker: Shown) -> Declared:
 
 
 def _comes_with_model(route: Shown, members: Sequence[Shown]) -> bool:
-    """Whether applying the declared model of this name makes the very same route."""
+    """Whether GPUStack makes the very same route when the declared model of this name is created."""
     targets = [{name: value for name, value in target.items() if name != "state"} for target in route["targets"]]
     own = [{"model": member["name"], "weight": _NEW_TARGET_WEIGHT} for member in members]
     return (
         sorted(targets, key=str) == sorted(own, key=str)
         and bool(own)
-        and not route["description"]
-        and not route["generic_proxy"]
+        and (route["description"] or None) in (None, members[0].get("description"))
+        and bool(route["generic_proxy"]) == bool(members[0].get("generic_proxy"))
         and route["access_policy"] in OPTIONS["access_policy"]["choices"]
     )
 
@@ -264,30 +264,33 @@ def _route(route: Shown) -> Declared:
 # Secrets
 
 
-def _declared(fields: Mapping[str, Any], owner: str, name: str, secrets: list[Secret]) -> Declared:
-    """What is set, secrets in the vault."""
-    return {key: _vaulted(value, owner, _joined(name, key), secrets) for key, value in _given(fields).items()}
+def _declared(fields: Mapping[str, Any], kind: str, secrets: list[Secret]) -> Declared:
+    """What is set of an object, secrets in the vault."""
+    owner = (kind, str(fields["name"]))
+    return {name: _vaulted(value, owner, _part(name), secrets) for name, value in _given(fields).items()}
 
 
-def _vaulted(value: Any, owner: str, path: str, secrets: list[Secret]) -> Any:
-    """The value with a variable of the vault in the place of every secret, which is noted."""
+def _vaulted(value: Any, owner: tuple[str, str], part: str, secrets: list[Secret]) -> Any:
+    """The value with a variable of the vault in the place of every secret; what it is, is said by `part`."""
     if isinstance(value, Mapping):
-        return {key: _vaulted(part, owner, _joined(path, key), secrets) for key, part in value.items()}
+        return {name: _vaulted(inner, owner, _part(name) or part, secrets) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_vaulted(part, owner, _joined(path, _flag(value, place)), secrets) for place, part in enumerate(value)]
+        return [_vaulted(item, owner, _flag(value, place) or part, secrets) for place, item in enumerate(value)]
     if not isinstance(value, str) or (MASK not in value and mask_url(value) == value):
         return value
-    name = _unique(f"vault_{re.sub(r'[^a-z0-9]+', '_', path.lower()).strip('_')}", secrets)
-    secrets.append(Secret(name, f"{path[len(owner.split(' ', 1)[1]) :].strip()} of {owner}".strip()))
+    kind, name = owner
+    words = re.sub(r"[^a-z0-9]+", "_", f"{name} {part}".lower()).strip("_")
+    variable = _unique(f"vault_{words}", secrets)
+    secrets.append(Secret(variable, f"{part} of {kind} {name}"))
     if MASK not in value:
-        return Vaulted(f"{{{{ {name} }}}}")  # an address with user and password
+        return Vaulted(f"{{{{ {variable} }}}}")  # an address with user and password
     literal = value.replace("{{", "{{ '{{' }}")
-    return Vaulted(literal.replace(MASK, f"{{{{ {name} }}}}"))
+    return Vaulted(literal.replace(MASK, f"{{{{ {variable} }}}}"))
 
 
-def _joined(path: str, key: str) -> str:
-    """Names of fields that hold what has a name of its own say nothing."""
-    return path if key in ("env", "worker_config", "backend_parameters", "") else f"{path} {key}"
+def _part(name: str) -> str:
+    """Fields that hold what has a name of its own say nothing."""
+    return "" if name in ("env", "worker_config", "backend_parameters") else name
 
 
 def _flag(parameters: Sequence[Any], place: int) -> str:

@@ -56,8 +56,8 @@ ENGINE_FIELDS = (
 
 _UNSET: tuple[Any, ...] = (None, "", [], {})
 # What GPUStack 2.1.1 and 2.3.0 set where nothing is sent (schemas/models.py).
-_DISTRIBUTING_BACKENDS = ("vLLM", "SGLang", "MindIE")
-_NESTED_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+DISTRIBUTING_BACKENDS = ("vLLM", "SGLang", "MindIE")
+NESTED_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "gpu_selector": {},
     "extended_kv_cache": {"enabled": False, "mode": "local", "ram_ratio": 1.2},
     "speculative_config": {"enabled": False},
@@ -90,7 +90,7 @@ def fingerprint(model: Mapping[str, Any]) -> str:
     """
     fields = {name: model.get(name) for name in ENGINE_FIELDS}
     fields["env"] = without_marker(fields["env"])
-    if fields["distributed_inference_across_workers"] == (fields["backend"] in _DISTRIBUTING_BACKENDS):
+    if fields["distributed_inference_across_workers"] == (fields["backend"] in DISTRIBUTING_BACKENDS):
         fields["distributed_inference_across_workers"] = None
     relevant = {name: _without_defaults(name, value) for name, value in mask_fields(fields).items()}
     given = {name: value for name, value in relevant.items() if value not in _UNSET}
@@ -110,9 +110,9 @@ def edited(model: Mapping[str, Any]) -> bool | None:
 
 
 def _without_defaults(name: str, value: Any) -> Any:
-    if name not in _NESTED_DEFAULTS or not value:
+    if name not in NESTED_DEFAULTS or not value:
         return value
-    defaults = _NESTED_DEFAULTS[name]
+    defaults = NESTED_DEFAULTS[name]
     return {key: part for key, part in value.items() if part not in _UNSET and part != defaults.get(key)}
 
 

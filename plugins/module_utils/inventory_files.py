@@ -90,6 +90,12 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
+# Ansible hands in subclasses of its own.
+_Dumper.add_multi_representer(str, _represent_text)
+_Dumper.add_multi_representer(dict, yaml.SafeDumper.represent_dict)
+_Dumper.add_multi_representer(list, yaml.SafeDumper.represent_list)
+_Dumper.add_multi_representer(int, yaml.SafeDumper.represent_int)
+_Dumper.add_multi_representer(float, yaml.SafeDumper.represent_float)
 _Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(
     Vaulted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"')
