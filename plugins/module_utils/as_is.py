@@ -19,7 +19,10 @@ from .planning.plan import plan
 
 # The place of the weights is `source` in a declaration, with the option's name and which of its files.
 PLACE_OPTIONS = (*SOURCES, "huggingface_filename", "model_scope_file_path")
-KEYS = (*(name for name in OPTIONS if name not in PLACE_OPTIONS), "source", "config", "plan")
+KEYS = (
+    *(name for name in OPTIONS if name not in PLACE_OPTIONS),
+    *("source", "config", "plan", "rollout", "gpu_selectors"),
+)
 
 RULE = "as-is"
 # What the planner is asked about; the rest is its own to find.

@@ -21,7 +21,7 @@ def declarations(declared: Iterable[Mapping[str, Any]], plans: Mapping[str, Mapp
 
 def _as_is(model: Mapping[str, Any]) -> dict[str, Any]:
     own = {name: value for name, value in model.items() if name not in ("source", "config", "plan")}
-    return {**own, **model["source"], "rollout": RECREATE}
+    return {"rollout": RECREATE, **own, **model["source"]}
 
 
 def in_words(plan: Mapping[str, Any]) -> str:

@@ -49,7 +49,10 @@ def plan_declared(
     planned = {}
     for name, entry, plan in zip(names, declared, plans):
         if is_as_is(entry):
-            planned[name] = {**plan, ROLLOUT: RECREATE, "members": [name], "gpu_selectors": None}
+            rollout = _rollout({ROLLOUT: RECREATE, **entry})
+            members = member_names(name, plan["replicas"], rollout)
+            selectors = entry.get("gpu_selectors")
+            planned[name] = {**plan, ROLLOUT: rollout, "members": members, "gpu_selectors": selectors}
             continue
         rollout = _rollout({**defaults, **entry})
         members = member_names(name, plan["replicas"], rollout)

@@ -233,3 +233,12 @@ def test_members_are_named_though_the_model_does_not_fit() -> None:
 def test_a_replica_that_can_not_be_is_one_clear_sentence(declared: Any, sentence: str) -> None:
     with pytest.raises(AnsibleFilterError, match=sentence):
         fleet_plan(declared, {"a": host(), "b": host()})
+
+
+def test_model_that_is_taken_as_it_is_may_have_replicas_of_their_own() -> None:
+    selectors = [{"gpu_ids": ["a:cuda:0"]}, {"gpu_ids": ["a:cuda:1"]}]
+    entry = {name: value for name, value in AS_IS.items() if name != "gpu_selector"}
+    drained = {**entry, "rollout": "drain", "gpu_selectors": selectors}
+    plan = fleet_plan([drained], {"a": host()})["mine"]
+    assert (plan["members"], plan["rollout"], plan["gpu_selectors"]) == (["mine", "mine-r2"], "drain", selectors)
+    assert model_declarations([drained], {})[0]["rollout"] == "drain"
