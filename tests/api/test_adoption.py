@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A server that was filled by hand, adopted with the playbook, and applied: to itself, and to a server of another release."""
+"""A server that was filled by hand, adopted, and applied: to itself, and to a server of another release."""
 
 from __future__ import annotations
 
