@@ -1,0 +1,17 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.gpuops.gpustack.plugins.module_utils.upgrade import snapshot_differences, upgrade_problems
+
+
+class FilterModule:
+    """The collection's filters on upgrades."""
+
+    def filters(self) -> dict[str, Callable[..., Any]]:
+        return {"snapshot_differences": snapshot_differences, "upgrade_problems": upgrade_problems}

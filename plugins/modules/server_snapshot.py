@@ -1,0 +1,89 @@
+#!/usr/bin/python
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: server_snapshot
+short_description: What a GPUStack server must still have after an upgrade
+version_added: 1.0.0
+author:
+  - gpuops contributors (@gpuops)
+description:
+  - Returns clusters, workers, models, model routes and API keys of a server by name, each with what identifies it, so
+    that two snapshots can be compared with P(gpuops.gpustack.snapshot_differences#filter).
+  - Secrets are shown as C(********). The secret of an API key is never told by GPUStack.
+extends_documentation_fragment:
+  - gpuops.gpustack.connection
+  - gpuops.gpustack.attributes.info
+  - gpuops.gpustack.attributes.action_group
+seealso:
+  - module: gpuops.gpustack.model_info
+"""
+
+EXAMPLES = r"""
+- name: Remember what there is
+  gpuops.gpustack.server_snapshot:
+    server_url: https://gpustack.example.com
+    username: admin
+    password: "{{ vault_gpustack_admin_password }}"
+  register: before
+"""
+
+RETURN = r"""
+snapshot:
+  description: Objects by kind and name.
+  returned: success
+  type: dict
+  sample:
+    worker: {gpu-worker-a: {id: 1, worker_uuid: 6f0b1c, labels: {rack: "12"}}}
+    cluster: {racks: {id: 1}}
+    API key: {ci: {id: 2}}
+"""
+
+from typing import Any
+
+from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
+from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
+from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import mask_fields
+from ansible_collections.gpuops.gpustack.plugins.module_utils.upgrade import snapshot
+
+_PATHS = {
+    "cluster": "/v2/clusters",
+    "worker": "/v2/workers",
+    "model": "/v2/models",
+    "model route": "/v2/model-routes",
+    "API key": "/v2/api-keys",
+}
+_FIELDS = {
+    "cluster": ("id", "is_default"),
+    "worker": ("id", "worker_uuid", "ip", "labels"),
+    "model": (
+        "id",
+        "replicas",
+        "backend",
+        "backend_version",
+        "backend_parameters",
+        "env",
+        "local_path",
+        "gpu_selector",
+    ),
+    "model route": ("id", "targets"),
+    "API key": ("id", "expires_at"),
+}
+
+
+def main() -> None:
+    module = GPUStackModule(argument_spec={})
+    module.run(lambda client, writer: {"changed": False, "snapshot": _snapshot(client)})
+
+
+def _snapshot(client: Client) -> dict[str, Any]:
+    rows = {kind: [mask_fields(row) for row in client.listing(path)] for kind, path in _PATHS.items()}
+    return snapshot(rows, _FIELDS)
+
+
+if __name__ == "__main__":
+    main()
