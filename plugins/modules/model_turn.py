@@ -165,6 +165,10 @@ engines:
   type: list
   elements: dict
   sample: [{instance: qwen-r2-x7Kq2, worker: gpu-worker-a, address: "192.0.2.11:40000", drained: true, chats: true}]
+name:
+  description: Name of the model.
+  returned: O(state=kept)
+  type: str
 configuration:
   description: What its engines are started with, secrets included.
   returned: O(state=kept)
@@ -228,7 +232,8 @@ def _task(module: GPUStackModule, client: Client, writer: Writer) -> dict[str, A
     state = params["state"]
     if state == "kept":
         # Nothing is hidden here, for it is to be written again.
-        return {"changed": False, "configuration": MemberTurn(client, writer, params["name"]).configuration}
+        configuration = MemberTurn(client, writer, params["name"]).configuration
+        return {"changed": False, "name": params["name"], "configuration": configuration}
     if state in ("written", "restored"):
         turn = MemberTurn(client, writer, params["name"])
         module.hide(secrets_of(turn.model))
