@@ -25,7 +25,7 @@ from .evaluation import Disagreement, Question, evaluate, refusal
 from .logs import read_log
 from .lookup import cluster_named, default_cluster, find_route
 from .masking import mask_change, secrets_of
-from .model_spec import KIND
+from .model_spec import KIND, check_release
 from .presentation import declared_part, show_instance
 from .realisation import Realisation, check_names, realise
 from .reconciliation import (
@@ -245,7 +245,9 @@ class DeclaredModels:
         planned: dict[str, Writes] = {}
         for declaration in self._declared:
             try:
-                self.realisations[declaration["name"]] = realise(declaration)
+                realisation = realise(declaration)
+                check_release(realisation.members[0].fields, self._client.server_version)
+                self.realisations[realisation.name] = realisation
             except Invalid as error:
                 problems.append(str(error))
         try:

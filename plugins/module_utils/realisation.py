@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import Invalid
-from .model_spec import wanted_model
+from .model_spec import schedule_rules, wanted_model
 
 DRAIN, RECREATE = "drain", "recreate"
 ROLLOUTS = (DRAIN, RECREATE)
@@ -91,6 +91,11 @@ def realise(declaration: Mapping[str, Any], present: Mapping[str, Cards] | None 
             raise Invalid(
                 f"Model {name!r} has {replicas} replicas, each a model of its own, and one gpu_selector for all. Give "
                 "each replica its cards in gpu_selectors, or declare rollout: recreate."
+            )
+        if schedule_rules(fields):
+            raise Invalid(
+                f"Model {name!r} has a scaling_schedule and {replicas} replicas, each a model of its own. Declare "
+                "rollout: recreate, so that GPUStack can change their number."
             )
         placed = _assigned(names, selectors, present or {})
         members = [

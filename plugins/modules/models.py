@@ -179,6 +179,15 @@ options:
             description:
               - Whether to use it.
             type: bool
+          mode:
+            description:
+              - Where the cache is kept, V(local) to the worker or V(shared) by a cache service. Needs GPUStack 2.3.0.
+            type: str
+            choices: [local, shared]
+          cache_service_id:
+            description:
+              - Number of the cache service, with V(shared). Needs GPUStack 2.3.0.
+            type: int
           ram_ratio:
             description:
               - Host memory as a multiple of the GPU memory.
@@ -222,6 +231,122 @@ options:
             description:
               - Longest n-gram to look for, with V(ngram).
             type: int
+      gpu_type_selector:
+        description:
+          - Kind of card to run on, or a part of one, instead of O(models[].gpu_selector). Needs GPUStack 2.3.0.
+        type: dict
+        suboptions:
+          type:
+            description:
+              - Kind of card as GPUStack names it.
+            type: str
+            required: true
+          accelerator_sliced_memory_percentage:
+            description:
+              - Share of a card's memory, in percent.
+            type: int
+          accelerator_sliced_cores_percentage:
+            description:
+              - Share of a card's cores, in percent.
+            type: int
+          accelerator_partitioned_profile:
+            description:
+              - Profile of a partition of a card, for those that can be partitioned.
+            type: str
+      lora_list:
+        description:
+          - LoRA adapters to load, all of them in this order. Needs GPUStack 2.2.0.
+          - A request selects one by the name C(model:adapter), for which M(gpuops.gpustack.model_route) can have a
+            target.
+        type: list
+        elements: dict
+        suboptions:
+          lora_name:
+            description:
+              - Name of the adapter.
+            type: str
+            required: true
+          source:
+            description:
+              - Where the adapter is.
+            type: str
+            choices: [huggingface, model_scope, local_path]
+            default: huggingface
+          lora_repo_name:
+            description:
+              - Its repository there.
+            type: str
+          huggingface_filename:
+            description:
+              - Which files of the repository on Hugging Face.
+            type: str
+          model_scope_file_path:
+            description:
+              - Which files of the repository on ModelScope.
+            type: str
+          local_path:
+            description:
+              - Directory of the adapter on every worker that may run the model.
+            type: str
+      scaling_schedule:
+        description:
+          - Times at which GPUStack changes the number of replicas by itself. Needs GPUStack 2.3.0. Suboptions that are
+            not set stay as they are.
+          - While a schedule is enabled and not paused it decides O(models[].replicas), which is not compared then.
+        type: dict
+        suboptions:
+          enabled:
+            description:
+              - Whether to follow it.
+            type: bool
+          paused:
+            description:
+              - Whether to stop following it for now.
+            type: bool
+          baseline_replicas:
+            description:
+              - Replicas at all other times.
+            type: int
+          rules:
+            description:
+              - All its times.
+            type: list
+            elements: dict
+            suboptions:
+              name:
+                description:
+                  - What it is for.
+                type: str
+              start_cron:
+                description:
+                  - When it begins, as five fields of cron.
+                type: str
+                required: true
+              duration_seconds:
+                description:
+                  - How long it lasts.
+                type: int
+                required: true
+              replicas:
+                description:
+                  - Replicas meanwhile.
+                type: int
+                required: true
+      native_anthropic_api:
+        description:
+          - Whether the engine itself answers requests in the form of Anthropic's API, instead of GPUStack
+            translating them.
+            Needs GPUStack 2.3.0.
+        type: bool
+      revision_history_limit:
+        description:
+          - Earlier configurations of the model that GPUStack keeps. Needs GPUStack 2.3.0.
+        type: int
+      generic_proxy:
+        description:
+          - Whether requests to paths that GPUStack does not know are passed on to the engine too. Its route decides for
+            itself, see O(models[].gpuops.gpustack.model_route#module:generic_proxy).
+        type: bool
       access_policy:
         description:
           - Who may call the model through the route of its name, everybody or those who are logged in or have a key.

@@ -105,6 +105,7 @@ def test_name_of_a_replica_that_there_is_not_is_free() -> None:
         ({"gpu_selector": ON_A}, "has gpu_selector and gpu_selectors"),
         ({"gpu_selectors": None, "gpu_selector": ON_A}, "one gpu_selector for all"),
         ({"name": "1st"}, "name is '1st'"),
+        ({"scaling_schedule": {"enabled": True}}, "has a scaling_schedule and 2 replicas"),
     ],
 )
 def test_nonsense_is_refused(changes: dict[str, Any], message: str) -> None:

@@ -7,8 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 from api_modules import call
 from fake_gpustack import COMES_UP, CRASHES, PASSWORD, FakeGPUStack
+
+from ansible_collections.gpuops.gpustack.plugins.module_utils.model_spec import OPTIONS
+from ansible_collections.gpuops.gpustack.plugins.modules import models
 
 ON_A = {"gpu_ids": ["gpu-worker-a:cuda:0", "gpu-worker-a:cuda:1"]}
 ON_B = {"gpu_ids": ["gpu-worker-b:cuda:0", "gpu-worker-b:cuda:1"]}
@@ -461,6 +465,7 @@ def test_worker_that_can_not_be_asked_yet_is_asked_again(fleet: FakeGPUStack) ->
         ({"rollout": "later"}, "value of rollout must be one of: drain, recreate, got: later"),
         ({"name": None}, "missing required arguments: name"),
         ({"local_path": None}, "nothing says where its weights are"),
+        ({"lora_list": [{"lora_name": "a"}]}, "lora_list of a model needs GPUStack 2.2.0 or newer"),
         ({"cluster": "lab"}, "There is no cluster 'lab'; there are: racks."),
         ({"huggingface_repo_id": "Qwen/Q"}, "mutually exclusive"),
         ({"huggingface_filename": "x"}, "missing parameter(s) required by 'huggingface_filename'"),
@@ -506,3 +511,19 @@ def test_access_is_compared_with_the_route_and_changed_there(fleet: FakeGPUStack
     assert answer["diff"][0]["after"] == {"access_policy": "authed"}
     assert route["access_policy"] == "authed"
     assert apply(fleet, {**TWO, "access_policy": "authed"})["changed"] is False
+
+
+def test_schedule_of_the_server_decides_the_number_of_replicas(fleet: FakeGPUStack) -> None:
+    apply(fleet, QWEN)
+    model(fleet, "qwen").update(replicas=3, scaling_schedule={"enabled": True, "paused": False})
+    assert apply(fleet, QWEN, wait=False)["changed"] is False
+    assert model(fleet, "qwen")["replicas"] == 3
+
+
+def test_documentation_tells_every_option_of_a_model() -> None:
+    def names(options: dict[str, Any], inner: str) -> dict[str, Any]:
+        return {name: names(option.get(inner) or {}, inner) for name, option in options.items()}
+
+    documented = yaml.safe_load(models.DOCUMENTATION)["options"]["models"]["suboptions"]
+    own = {"rollout": {}, "planned": {}, "gpu_selectors": {"gpu_ids": {}, "gpus_per_replica": {}}}
+    assert names(documented, "suboptions") == {**names(OPTIONS, "options"), **own}
