@@ -56,6 +56,12 @@ options:
       - Keep a copy of the old file beside the new one.
     type: bool
     default: false
+  restart_allowed:
+    description:
+      - Whether a change may take a restart of the engine, which ends containers. V(false) refuses such a change and
+        leaves the file as it is; what a reload is enough for is changed.
+    type: bool
+    default: true
   dockerd:
     description:
       - The engine's executable, which validates the configuration. Without it (an engine that is not installed yet)
@@ -87,6 +93,13 @@ EXAMPLES = r"""
     name: docker
     state: "{{ engine_configuration.apply }}ed" # reloaded or restarted
   when: engine_configuration.apply != 'none'
+
+- name: Change nothing that would end the containers of the host
+  gpuops.gpustack.daemon_config:
+    settings:
+      log-opts:
+        max-size: 50m
+    restart_allowed: false
 
 - name: Configure an engine that is kept apart from the system's
   gpuops.gpustack.daemon_config:
@@ -154,6 +167,7 @@ def main() -> None:
             "absent": {"type": "list", "elements": "str", "default": []},
             "path": {"type": "path", "default": "/etc/docker/daemon.json"},
             "backup": {"type": "bool", "default": False},
+            "restart_allowed": {"type": "bool", "default": True},
             "dockerd": {"type": "str", "default": "dockerd"},
         },
         supports_check_mode=True,
@@ -179,6 +193,13 @@ def main() -> None:
         "apply": daemon_json.how_to_apply(before, after),
         "validated": False,
     }
+    if result["apply"] == "restart" and not module.params["restart_allowed"]:
+        module.fail_json(
+            msg=f"{path} has to change in {', '.join(changed_keys)}, which takes a restart of the Docker engine, and "
+            "containers that must not end run on the host. Drain the host first, or allow the restart. The file was "
+            "not touched.",
+            changed_keys=changed_keys,
+        )
     if changed_keys:
         new_text = daemon_json.render(after)
         result["diff"] = {

@@ -135,6 +135,11 @@ ansible_facts:
           type: dict
           sample:
             /etc/apt/sources.list.d/cuda-debian12-x86_64.list: deb https://mirror.example.org/cuda/debian12/x86_64 /
+        services:
+          description: Those of the driver's units that run and are started at boot.
+          type: list
+          elements: str
+          sample: [nvidia-persistenced.service]
         persistenced_command:
           description: The packaged command of nvidia-persistenced, empty where it is not installed.
           type: str
@@ -159,6 +164,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack import files
+from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack.packages import UNITS
 from ansible_collections.gpuops.gpustack.plugins.module_utils.package_database import list_packages
 from ansible_collections.gpuops.gpustack.plugins.module_utils.pci_ids import VENDOR_ID, identify
 from ansible_collections.gpuops.gpustack.plugins.module_utils.smi.pci import read_host
@@ -208,6 +214,7 @@ def main() -> None:
         "gpu_processes": gpu_processes(),
         "driver_installer": next((path for path in INSTALLERS if (ROOT / path[1:]).exists()), None),
         "files": relevant_files(),
+        "services": services(module),
         "persistenced_command": persistenced_command(),
         "initramfs_tool": next((tool for tool in ("update-initramfs", "dracut") if module.get_bin_path(tool)), None),
         "nccl_version": nccl_version(module),
@@ -322,6 +329,18 @@ def relevant_files() -> dict[str, str]:
     ours = [file for file in entries if file.stem in OWN_ENTRIES or NVIDIA_REPOSITORY.search(text(file))]
     others = [ROOT / path[1:] for path in files.ALL if (ROOT / path[1:]).exists()]
     return {f"/{file.relative_to(ROOT)}": text(file) for file in sorted([*ours, *keys, *others])}
+
+
+def services(module: AnsibleModule) -> list[str]:
+    """The units of the driver's that run and are enabled."""
+    systemctl = module.get_bin_path("systemctl")
+    if systemctl is None:
+        return []
+    _rc, out, _err = module.run_command([systemctl, "show", "--property=Id,ActiveState,UnitFileState", *UNITS])
+    units = [dict(re.findall(r"^(\w+)=(.*)$", unit, re.MULTILINE)) for unit in out.split("\n\n")]
+    return [
+        unit["Id"] for unit in units if (unit.get("ActiveState"), unit.get("UnitFileState")) == ("active", "enabled")
+    ]
 
 
 def persistenced_command() -> str:

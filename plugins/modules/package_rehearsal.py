@@ -98,9 +98,9 @@ options:
     default: []
   driver_version:
     description:
-      - The driver's version. A package of another driver in the simulation is an error.
+      - The driver's version. A package of another driver in the simulation is an error. Empty where no driver is meant.
     type: str
-    required: true
+    default: ""
   timeout:
     description:
       - Seconds to wait for an answer of a server.
@@ -203,7 +203,7 @@ def main() -> None:
             "packages": {"type": "list", "elements": "dict", "required": True, "options": package},
             "preferences": {"type": "str", "default": ""},
             "without_files": {"type": "list", "elements": "path", "default": []},
-            "driver_version": {"type": "str", "required": True},
+            "driver_version": {"type": "str", "default": ""},
             "timeout": {"type": "int", "default": 30},
         },
         supports_check_mode=True,
@@ -228,11 +228,12 @@ def main() -> None:
     # What is held moves only by name, also where it is only a dependency.
     _installed, held = list_packages(module)
     exact = {**{name: simulated.install[name] for name in held if name in simulated.install}, **versions}
-    foreign = transaction.foreign_drivers(simulated, module.params["driver_version"])
+    driver_version = module.params["driver_version"]
+    foreign = transaction.foreign_drivers(simulated, driver_version) if driver_version else {}
     if foreign:
         refuse(
             module,
-            f"With driver {module.params['driver_version']} another one would come along",
+            f"With driver {driver_version} another one would come along",
             ", ".join(f"{name} {version}" for name, version in foreign.items()),
             "Find out which package wants it (apt-cache rdepends) and take that away.",
         )

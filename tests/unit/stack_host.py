@@ -82,6 +82,7 @@ def stack_facts(*cards: dict[str, Any], **other: Any) -> dict[str, Any]:
         "gpu_processes": [],
         "driver_installer": None,
         "files": {},
+        "services": [],
         "persistenced_command": "",
         "initramfs_tool": "update-initramfs",
         "nccl_version": None,
@@ -94,5 +95,10 @@ def stack_facts(*cards: dict[str, Any], **other: Any) -> dict[str, Any]:
 def installed_facts(*cards: dict[str, Any], **other: Any) -> dict[str, Any]:
     """The same host with the whole stack on it."""
     version = {"loaded": "580.95.05", "installed": "580.95.05"}
-    stack = {"packages": dict(INSTALLED), "held": sorted(INSTALLED), "nccl_version": 22705}
+    stack = {
+        "packages": dict(INSTALLED),
+        "held": sorted(INSTALLED),
+        "nccl_version": 22705,
+        "services": ["nvidia-persistenced.service"],
+    }
     return stack_facts(*cards, **{**stack, "modules": version, **other})

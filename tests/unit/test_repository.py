@@ -21,6 +21,7 @@ INVENTORIES = sorted(path.stem for path in (PROJECT / "plugins/inventory").glob(
 ROLES = sorted(path.name for path in (PROJECT / "roles").iterdir())
 # Modules that never talk to GPUStack, and so take no connection.
 ON_HOSTS = {
+    "all_reduce",
     "connectivity_facts",
     "container_engine_info",
     "container_gpu_info",

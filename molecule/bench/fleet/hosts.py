@@ -65,12 +65,12 @@ def ensure_hosts(profile: Profile, image: str, state: State, progress: Progress)
         container = inspect("container", host.name)
         if container is None:
             progress.say(f"making {host.name} ({host.address}, {describe(host)})")
-            _create(host, image, wanted, state)
+            create(host, image, f"{LABEL}.host={wanted}", state)
         elif not container["State"]["Running"]:
             progress.say(f"starting {host.name} again")
         docker("start", host.name)
     for host in profile.hosts:
-        _await_boot(host, state)
+        await_boot(host, state)
 
 
 def describe(host: Host) -> str:
@@ -98,10 +98,11 @@ def volume(name: str) -> str:
     return f"{NETWORK}-{name}"
 
 
-def _create(host: Host, image: str, wanted: str, state: State) -> None:
+def create(host: Host, image: str, label: str, state: State) -> None:
+    """Makes a host, which comes back when it reboots; it is not started yet."""
     docker(
         *("create", "--name", host.name, "--hostname", host.name, "--network", NETWORK, "--ip", host.address),
-        *("--label", f"{LABEL}.host={wanted}", "--shm-size=64g", "--tmpfs", "/run", "--tmpfs", "/run/lock"),
+        *("--label", label, "--restart=unless-stopped", "--shm-size=64g", "--tmpfs", "/run", "--tmpfs", "/run/lock"),
         *("-v", f"{volume(host.name)}:/var/lib/docker", *options(confinement()), image),
     )
     subprocess.run(["docker", "cp", "-", f"{host.name}:/"], input=_files(host, state), check=True, capture_output=True)
@@ -131,7 +132,7 @@ def _files(host: Host, state: State) -> bytes:
 
 def cards_table(document: dict[str, Any]) -> str:
     """The cards as the stand-in for NVIDIA's library reads them: tab-separated, one card per line."""
-    lines = [["driver", document["driver_version"], document["cuda_version"]]]
+    lines = [["cuda", document["cuda_version"]]]
     for gpu in document["gpus"]:
         pci = {name: value.removeprefix("0x") for name, value in gpu["pci"].items()}
         identity = [gpu["index"], gpu["uuid"], gpu["name"], gpu["pci_bus_id"], gpu["compute_capability"]]
@@ -147,16 +148,18 @@ def host_key(host: Host, state: State) -> Path:
 
 
 def ensure_ssh_files(profile: Profile, state: State) -> None:
-    """Makes our key pair, the hosts' keys and a known_hosts with names and addresses."""
+    """Makes our key pair, the hosts' keys, and their lines in known_hosts with names and addresses."""
     for path in (state.ssh_key, *(host_key(host, state) for host in profile.hosts)):
         if not path.exists():
             command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "gpuops-bench", "-f", str(path)]
             subprocess.run(command, check=True, capture_output=True)
-    lines = []
+    known = state.known_hosts.read_text(encoding="utf-8").splitlines() if state.known_hosts.exists() else []
+    lines = {line.split()[0]: line for line in known}
     for host in profile.hosts:
         kind, key = host_key(host, state).with_suffix(".pub").read_text(encoding="utf-8").split()[:2]
-        lines.append(f"{host.name},{host.address} {kind} {key}\n")
-    state.known_hosts.write_text("".join(lines), encoding="utf-8")
+        names = f"{host.name},{host.address}"
+        lines[names] = f"{names} {kind} {key}"
+    state.known_hosts.write_text("".join(f"{line}\n" for line in lines.values()), encoding="utf-8")
 
 
 def ssh(host: Host, state: State, command: str) -> subprocess.CompletedProcess[str]:
@@ -167,7 +170,8 @@ def ssh(host: Host, state: State, command: str) -> subprocess.CompletedProcess[s
     return subprocess.run(["ssh", *secure, *quick, *target, command], capture_output=True, text=True, check=False)
 
 
-def _await_boot(host: Host, state: State) -> None:
+def await_boot(host: Host, state: State) -> None:
+    """Waits until systemd has started everything."""
     deadline = time.monotonic() + BOOT_SECONDS
     answer = ssh(host, state, "systemctl is-system-running --wait")
     while answer.stdout.strip() not in ("running", "degraded"):

@@ -121,9 +121,8 @@ def ensure_images(state: State, progress: Progress, names: Iterable[str] | None 
 def remove_images(keep: Iterable[str] = ()) -> None:
     """Removes the fleet's images, except those to keep and those that a container still uses."""
     listing = docker("image", "ls", "--filter", f"label={PREFIX}", "--format", "{{.Repository}}:{{.Tag}}")
-    own = tuple(f"{PREFIX}/{image.name}:" for image in IMAGES)
     for reference in sorted(set(listing.split()) - set(keep)):
-        if reference.startswith(own):
+        if reference.startswith(f"{PREFIX}/"):
             docker("image", "rm", reference, check=False)
     if not keep:
         docker("image", "prune", "--force", "--filter", f"label={PREFIX}", check=False)

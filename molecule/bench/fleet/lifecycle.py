@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from repository import image as packages
+
 from . import hosts, images, models, registry
 from .docker import answers, docker, ensure_engine, ensure_tools, inspect, stop_own_engine
 from .errors import BenchError
@@ -22,9 +24,11 @@ def up(profile: Profile, state: State, progress: Progress) -> None:
     hosts.ensure_network()
     local = registry.ensure_registry(wanted["registry"], progress)
     registry.push(local, wanted, state, progress)
+    packages_tag = packages.ensure_image(wanted["base"], state, progress)
+    packages.ensure_served(packages_tag, hosts.NETWORK, state, progress)
     hosts.ensure_hosts(profile, wanted["host"], state, progress)
     models.ensure_models(profile, progress)
-    images.remove_images(keep=wanted.values())
+    images.remove_images(keep=[*wanted.values(), packages_tag])
     progress.say("the fleet is up")
     print(_summary(profile, state, local))
 
@@ -58,6 +62,7 @@ def down(state: State, progress: Progress, *, with_images: bool) -> None:
         progress.say(f"removing {name} and its disk")
         hosts.remove(name)
     registry.remove(with_store=with_images)
+    packages.remove()
     docker("network", "rm", hosts.NETWORK, check=False)
     if with_images:
         progress.say("removing the images")
@@ -84,6 +89,7 @@ def _summary(profile: Profile, state: State, local: str) -> str:
         running = "running" if container and container["State"]["Running"] else "not running"
         lines.append(f"  {host.name:<18} {host.address:<14} {running:<12} {hosts.describe(host)}")
     lines.append(f"  {'registry':<18} {registry.ADDRESS}:{registry.PORT} (here: {local})")
+    lines.append(f"  {'packages':<18} http://{packages.ADDRESS}")
     lines.append(f"log in:   ssh -i {state.ssh_key} -o UserKnownHostsFile={state.known_hosts} operator@ADDRESS")
     lines.append(f"password of GPUStack's admin: {state.admin_password}")
     return "\n".join(lines)

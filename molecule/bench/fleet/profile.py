@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A profile: the hosts of the simulated fleet and the hardware they seem to have.
 
-A profile is a YAML file under ``profiles/`` with ``driver``, ``cards`` (kinds of GPU) and ``hosts`` (address, identity,
-size, GPUs by card, links between them, models on disk). ``load`` checks it as a whole; ``for_host`` gives the document
-that the stand-ins on one host read from /etc/gpu-bench/profile.json.
+A profile is a YAML file under ``profiles/`` with ``cuda_version``, ``cards`` (kinds of GPU) and ``hosts`` (address,
+identity, size, GPUs by card, links between them, models on disk). ``load`` checks it as a whole; ``for_host`` gives the
+document that the stand-ins on one host read from /etc/gpu-bench/profile.json.
 """
 
 from __future__ import annotations
@@ -97,8 +97,7 @@ def for_host(name: str, data: dict[str, Any]) -> dict[str, Any]:
     links = {pair: {"nvlinks": 0, **link} for pair, link in host.get("links", {}).items()}
     return {
         "host": name,
-        "driver_version": data["driver"]["version"],
-        "cuda_version": data["driver"]["cuda"],
+        "cuda_version": data["cuda_version"],
         "product_uuid": host["product_uuid"],
         "cpu_cores": host["cpu_cores"],
         "memory_total_gib": host["memory_total_gib"],
@@ -108,11 +107,11 @@ def for_host(name: str, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _faults(data: Any) -> Any:
-    if not isinstance(data, dict) or set(data) != {"driver", "cards", "hosts"}:
-        yield "the top level must be exactly driver, cards and hosts"
+    if not isinstance(data, dict) or set(data) != {"cuda_version", "cards", "hosts"}:
+        yield "the top level must be exactly cuda_version, cards and hosts"
         return
-    if not isinstance(data["driver"], dict) or set(data["driver"]) != {"version", "cuda"}:
-        yield "driver must be exactly version and cuda"
+    if not isinstance(data["cuda_version"], str):
+        yield f"cuda_version is {data['cuda_version']!r}, which has the wrong type"
     for name, card in data["cards"].items():
         yield from _key_faults(f"card {name}", card, CARD_KEYS)
         if isinstance(card, dict) and isinstance(card.get("pci"), dict):

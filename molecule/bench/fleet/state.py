@@ -23,6 +23,7 @@ class State:
         self.ssh_key = self.root / "ssh" / "id_ed25519"
         self.known_hosts = self.root / "known_hosts"
         self.admin_password = self.root / "secrets" / "admin_password"
+        self.packages_fingerprint = self.root / "packages_fingerprint"
         self._facts = self.root / "state.json"
         for directory in (self.root, self.build, self.logs):
             directory.mkdir(exist_ok=True)

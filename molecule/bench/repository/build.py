@@ -107,7 +107,9 @@ def build(package: Package, version: str, files: Path, target: Path, tree: Path)
     lines = "".join(f"{field}: {value}\n" for field, value in control.items() if value)
     (tree / "DEBIAN" / "control").write_text(lines, encoding="utf-8")
     for path, source in package.files.items():
-        if source in LICENSES:
+        if source.endswith(".c"):
+            library(files / source, names["upstream"], tree / path.format(**names)[1:])
+        elif source in LICENSES:
             kernel_module(LICENSES[source], names["upstream"], tree / path.format(**names)[1:])
         else:
             place(files / source, tree / path.format(**names)[1:], names)
@@ -126,6 +128,14 @@ def place(source: Path, target: Path, names: dict[str, str], mode: int | None = 
         content = content.replace(b"@UPSTREAM@", names["upstream"].encode())
     target.write_bytes(content)
     target.chmod(mode or (0o755 if content.startswith(b"#!") else 0o644))
+
+
+def library(source: Path, version: str, target: Path) -> None:
+    """A shared library that knows the version of the driver it belongs to."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    options = ["-shared", f"-Wl,-soname,{target.name}", f'-DDRIVER_VERSION="{version}"']
+    subprocess.run(["tcc", *options, "-o", str(target), str(source)], check=True)
+    target.chmod(0o644)
 
 
 def kernel_module(license_name: str, version: str, target: Path) -> None:

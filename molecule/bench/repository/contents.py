@@ -4,7 +4,7 @@
 """What is in the package repositories of the bench: the names, versions and dependencies of NVIDIA's, and their traps.
 
 The packages are small stand-ins, except for libnccl2 2.27.5, which holds the real library. {version} is the package's
-own.
+own; a file that ends in .c is compiled to the library that it is the source of.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def driver_repository(kernel_release: str) -> list[Package]:
             KERNEL_MODULES,
         ),
         Package("libcuda1", DRIVER),
-        Package("libnvidia-ml1", DRIVER),
+        Package("libnvidia-ml1", DRIVER, files={"/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1": "nvml.c"}),
         Package(
             "nvidia-driver-cuda",
             DRIVER,

@@ -1,7 +1,10 @@
 # Copyright: (c) 2026, gpuops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The image that serves the package repositories, built once for its inputs; NCCL comes from Python's index."""
+"""The package repositories, as an image that is built once for its inputs and a container that serves them.
+
+NCCL comes from Python's index.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,27 @@ from pathlib import Path
 from fleet.docker import docker, inspect, logged
 from fleet.errors import BenchError
 from fleet.machine import proxy_variables
+from fleet.progress import Progress
 from fleet.state import State
 
 HERE = Path(__file__).resolve().parent
 NCCL = "nvidia-nccl-cu12==2.27.5"
 PREFIX = "gpuops-bench"
 NAME = "packages"
+CONTAINER = f"{PREFIX}-{NAME}"
+ADDRESS = "172.30.0.3"
+SECONDS = 60
 
 
-def ensure_image(base: str, state: State) -> str:
-    """The image's tag. It is built (about 40 s) where there is none for these inputs, from the base image ``base``."""
+def ensure_image(base: str, state: State, progress: Progress) -> str:
+    """The image's tag. It is built where there is none for these inputs, from the base image ``base``."""
     sources = _sources()
     digest = hashlib.sha256(f"{base} {NCCL} {os.uname().release}".encode())
     for target, path in sources.items():
         digest.update(target.encode() + b"\0" + path.read_bytes() + b"\0")
     tag = f"{PREFIX}/{NAME}:{digest.hexdigest()[:12]}"
     if inspect("image", tag) is None:
+        progress.say(f"building the {NAME} image (about {SECONDS} s) …")
         _build(tag, base, sources, state)
     return tag
 
@@ -69,12 +77,22 @@ def _wheel(state: State) -> Path:
     return found[0]
 
 
-def serve(name: str, tag: str, network: str, address: str, label: str) -> None:
-    """Runs the image as a container of that name and address, in place of any older one."""
-    docker("rm", "--force", name, check=False)
-    docker("run", "--detach", "--name", name, "--network", network, "--ip", address, "--label", label, tag)
+def ensure_served(tag: str, network: str, state: State, progress: Progress) -> None:
+    """Serves the repositories at ADDRESS, and writes the fingerprint of their key where inventories find it."""
+    container = inspect("container", CONTAINER)
+    if container is not None and container["Config"]["Image"] != tag:
+        remove()
+        container = None
+    if container is None:
+        progress.say("making the package repository")
+        place = ["--name", CONTAINER, "--network", network, "--ip", ADDRESS, "--label", network]
+        docker("run", "--detach", *place, tag)
+    else:
+        docker("start", CONTAINER)
+    fingerprint = docker("exec", CONTAINER, "cat", "/srv/repository/fingerprint")
+    state.packages_fingerprint.write_text(fingerprint + "\n", encoding="ascii")
 
 
-def fingerprint(name: str) -> str:
-    """The fingerprint of the key that signs what the container serves."""
-    return docker("exec", name, "cat", "/srv/repository/fingerprint")
+def remove() -> None:
+    """Removes the container."""
+    docker("rm", "--force", CONTAINER, check=False)

@@ -211,8 +211,8 @@ def test_a_branch_without_volta() -> None:
             "driver_version=580.999.99",
             "nvidia-kernel-dkms 580.999.99 is not there; there are 590.48.01-1, 580.105.08-1",
         ),
-        ("cuda_repository_url=http://172.30.0.30/nowhere", "There is no key for the repository nvidia-cuda"),
-        ("cuda_repository_url=http://172.30.0.30/tampered", "A package repository cannot be used"),
+        ("cuda_repository_url=http://172.30.0.3/nowhere", "There is no key for the repository nvidia-cuda"),
+        ("cuda_repository_url=http://172.30.0.3/tampered", "A package repository cannot be used"),
         ("cuda_repository_url=http://172.30.0.39/cuda", "There is no key for the repository nvidia-cuda"),
     ],
 )
@@ -246,7 +246,7 @@ def test_an_air_gapped_host_with_nvswitch_and_leftovers_of_a_keyring(tmp_path: P
     leftover = "/etc/apt/sources.list.d/cuda-debian12-x86_64.list"
     on("stack-bare", f"echo 'deb http://172.30.0.39/compute/cuda/repos/debian12/x86_64/ /' >{leftover}")
     key = tmp_path / "key.asc"
-    key.write_text(on("stack-repository", "cat /srv/repository/libnvidia-container/gpgkey"))
+    key.write_text(on("gpuops-bench-packages", "cat /srv/repository/libnvidia-container/gpgkey"))
     since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     settings: dict[str, object] = {
         f"gpustack_nvidia_stack_{name}_key_file": str(key) for name in ("cuda", "container_toolkit")
@@ -260,7 +260,7 @@ def test_an_air_gapped_host_with_nvswitch_and_leftovers_of_a_keyring(tmp_path: P
         assert on("stack-bare", f"systemctl is-active {service}; systemctl is-enabled {service}") == "active\nenabled\n"
     assert on("stack-bare", f"test -e {leftover} || echo gone").strip() == "gone"
     log = subprocess.run(
-        ["docker", "logs", "--since", since, "stack-repository"], capture_output=True, text=True, check=True
+        ["docker", "logs", "--since", since, "gpuops-bench-packages"], capture_output=True, text=True, check=True
     )
     assert ".deb HTTP" in log.stderr
     assert "gpgkey" not in log.stderr

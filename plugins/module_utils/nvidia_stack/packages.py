@@ -51,6 +51,10 @@ CUDA = {"toolkit": "cuda-toolkit-{series}", "libraries": "cuda-libraries-{series
 NCCL = {DEBIAN: "libnccl2", UBUNTU: "libnccl2", RHEL: "libnccl"}
 FABRIC_MANAGER = "nvidia-fabricmanager"
 DCGM = "datacenter-gpu-manager-4-cuda12"
+PERSISTENCED_UNIT = "nvidia-persistenced.service"
+FABRIC_MANAGER_UNIT = "nvidia-fabricmanager.service"
+DCGM_UNIT = "nvidia-dcgm.service"
+UNITS = (PERSISTENCED_UNIT, FABRIC_MANAGER_UNIT, DCGM_UNIT)
 CONTAINER_TOOLKIT = (
     "nvidia-container-toolkit",
     "nvidia-container-toolkit-base",

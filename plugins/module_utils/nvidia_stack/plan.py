@@ -43,7 +43,9 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
       ``not_held``: the installed ones that are not held
     * ``settings``: ``[{"for", "path", "content"}]``, for kernel or daemons; ``differing``: paths of what is not so yet
     * ``stale_files``, ``stale_packages``: other entries for the same repositories
-    * ``load_module``; ``reboot``: why, or empty; ``fabric_manager``
+    * ``load_module``; ``reboot``: why, or empty
+    * ``services``: the units that have to run; ``stopped``: those that do not, or not from boot on
+    * ``pending``: what of all this is still to be done, in words; empty on a host that is as it should be
 
     Raises ValueError for settings that are none.
     """
@@ -79,7 +81,7 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
     own = [*pins, *settings_files, *({"path": one.path, "content": repositories.entry(one)} for one in sources)]
     differing = [one["path"] for one in own if facts["files"].get(one["path"]) != one["content"]]
     missing_keys = [one.key_path for one in sources if one.key_path not in facts["files"]]
-    return {
+    result: dict[str, Any] = {
         "problems": [],
         "kernel_modules": choice.kernel_modules,
         "reason": choice.reason,
@@ -109,8 +111,33 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
             facts["modules"]["installed"] and not facts["modules"]["loaded"] and not facts["modules"]["nouveau"]
         ),
         "reboot": reboot,
-        "fabric_manager": facts["nvswitches"] > 0,
+        "services": _services(facts, wanted),
     }
+    result["stopped"] = [unit for unit in result["services"] if unit not in facts["services"]]
+    return {**result, "pending": _pending(result)}
+
+
+def _services(facts: Mapping[str, Any], wanted: Settings) -> list[str]:
+    extra = {packages.FABRIC_MANAGER_UNIT: facts["nvswitches"] > 0, packages.DCGM_UNIT: wanted.dcgm}
+    return [packages.PERSISTENCED_UNIT, *(unit for unit, needed in extra.items() if needed)]
+
+
+def _pending(plan: Mapping[str, Any]) -> list[str]:
+    counted = {
+        "packages": plan["outdated"],
+        "entries of other origin": [*plan["stale_files"], *plan["stale_packages"]],
+        "files": plan["differing"],
+        "holds": plan["not_held"],
+        "services": plan["stopped"],
+    }
+    pending = [f"{len(items)} {name}" for name, items in counted.items() if items]
+    if plan["rehearse"] and not pending:
+        pending.append("keys of the repositories")
+    if plan["load_module"]:
+        pending.append("the kernel module")
+    if plan["reboot"]:
+        pending.append("a reboot")
+    return pending
 
 
 def _packages(facts: Mapping[str, Any], wanted: Settings, family: str, kernel_modules: str) -> list[Package]:
@@ -125,7 +152,7 @@ def _packages(facts: Mapping[str, Any], wanted: Settings, family: str, kernel_mo
     if wanted.nccl_version:
         needed.append(Package(packages.NCCL[family], wanted.nccl_version))
     if wanted.dcgm:
-        needed.append(Package(packages.DCGM))
+        needed.append(Package(packages.DCGM, wanted.dcgm_version))
     needed += [Package(name, wanted.container_toolkit_version) for name in packages.CONTAINER_TOOLKIT]
     return needed
 

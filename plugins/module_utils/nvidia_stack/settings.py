@@ -34,6 +34,7 @@ class Settings:
     kernel_modules: str = AUTO
     cuda: str = "libraries"
     dcgm: bool = False
+    dcgm_version: str = ""
     secure_boot_key_enrolled: bool = False
     interrupt_gpu_processes: bool = False
 

@@ -35,6 +35,7 @@ def _host_problems(host: str, state: Mapping[str, Any]) -> Iterator[dict[str, An
         return
     yield from _module_problems(host, facts, settings)
     yield from _package_problems(host, facts, plan)
+    yield from _service_problems(host, plan)
     yield from _library_problems(host, facts, state["gpu"], settings)
     yield from _card_problems(host, facts, state["gpu"], state.get("expected_gpus"))
 
@@ -92,6 +93,19 @@ def _package_problems(host: str, facts: Mapping[str, Any], plan: Mapping[str, An
             found=f"not held: {', '.join(plan['not_held'])}",
             wanted="every package of the stack held",
             remedy="Run the role again.",
+            hosts=[host],
+        )
+
+
+def _service_problems(host: str, plan: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Without its fabric manager an NVSwitch host has no CUDA; without persistence every engine start is slow."""
+    if plan["stopped"]:
+        yield problem(
+            "services_stopped",
+            "daemons of the driver do not run",
+            found=f"not running, or not started at boot: {', '.join(plan['stopped'])}",
+            wanted="them running from boot on",
+            remedy="systemctl status and journalctl -u tell why; run the role again.",
             hosts=[host],
         )
 

@@ -43,6 +43,8 @@ class Fleet:
       port_listener}``, ``connection_ports``: what the ports that were tried are for, as in ``ports``
     * ``engine_images``: ``{host: gpustack_engine_images of engine_image_facts}``, ``plans``: the plans by model name
     * ``inventory``: ``gpustack_inventory`` of ``inventory_facts``
+    * ``awaiting_stack``: workers whose driver or container toolkit changes later in the same run; ``awaiting_driver``:
+      those of them whose GPUs cannot be seen before
     """
 
     hosts: Mapping[str, Mapping[str, Any]]
@@ -64,6 +66,8 @@ class Fleet:
     engine_images: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     plans: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     inventory: Mapping[str, Any] | None = None
+    awaiting_stack: list[str] = field(default_factory=list)
+    awaiting_driver: list[str] = field(default_factory=list)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fleet:
@@ -91,6 +95,10 @@ class Fleet:
         if server.get("host"):
             wanted.setdefault(server["host"], {}).update(server.get("ports") or {})
         return dict(sorted(wanted.items()))
+
+    def driven(self) -> set[str]:
+        """The workers whose driver is not still to come."""
+        return set(self.workers) - set(self.awaiting_driver)
 
     def worker_facts(self) -> dict[str, Mapping[str, Any]]:
         """The host facts of the workers that have any, by host name in order."""

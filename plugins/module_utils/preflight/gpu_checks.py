@@ -63,7 +63,7 @@ def gpu_count_differs(fleet: Fleet) -> Iterator[Finding]:
 def gpu_facts_missing(fleet: Fleet) -> Iterator[Finding]:
     """A worker whose GPUs were not looked at."""
     if fleet.gpus is not None:
-        for host in sorted(set(fleet.workers) & set(fleet.hosts) - set(fleet.gpus)):
+        for host in sorted(fleet.driven() & set(fleet.hosts) - set(fleet.gpus)):
             yield Finding([host], "no GPU facts", "facts of every worker", "Run gpuops.gpustack.gpu_facts on the host.")
 
 
@@ -110,7 +110,7 @@ def _label(device: Mapping[str, Any]) -> str:
 
 def _worker_gpus(fleet: Fleet) -> dict[str, Mapping[str, Any]]:
     gpus = fleet.gpus or {}
-    return {host: gpus[host] for host in sorted(fleet.workers) if host in gpus}
+    return {host: gpus[host] for host in sorted(fleet.driven()) if host in gpus}
 
 
 def _devices(fleet: Fleet) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -92,7 +92,8 @@ def required_path_missing(fleet: Fleet) -> Iterator[Finding]:
     """What neither this collection's container engine nor GPUStack brings along."""
     for path, remedy in fleet.required_paths.items():
         for host, facts in fleet.worker_facts().items():
-            if not (facts.get("paths") or {}).get(path, {}).get("exists"):
+            to_come = host in fleet.awaiting_stack
+            if not to_come and not (facts.get("paths") or {}).get(path, {}).get("exists"):
                 yield Finding([host], f"{path} does not exist", "it on every worker", remedy)
 
 

@@ -17,7 +17,7 @@ def text_of(
 ) -> str:
     """One block of text: the outcome in the first line, then each problem with what was found, wanted and to do.
 
-    ``hosts`` are all hosts that were looked at; ``consequence`` is what an error has led to.
+    ``hosts`` are all hosts that were looked at; ``consequence`` is what an error has led to, and may be empty.
     """
     return "\n\n".join([_outcome(problems, len(hosts), consequence), *map(_paragraph, problems)])
 
@@ -31,7 +31,7 @@ def _outcome(problems: Sequence[Mapping[str, Any]], host_count: int, consequence
         return f"{_count(host_count, 'host')} ready" + (f", with {counted[0]}" if counted else ": no problems found")
     affected = len({host for problem in problems for host in problem["hosts"]})
     place = f" on {affected} of {_count(host_count, 'host')}" if affected else ""
-    return f"{' and '.join(counted)}{place}, {consequence}"
+    return f"{' and '.join(counted)}{place}" + (f", {consequence}" if consequence else "")
 
 
 def _paragraph(problem: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ MIXED = document("mixed", "gpu-ampere")
 
 
 def ask(profile, *arguments, held=()):
-    return cli.answer(state.from_profile(profile, list(held)), list(arguments))
+    return cli.answer(state.from_profile(profile, list(held), "580.95.05"), list(arguments))
 
 
 def claim(profile, index, used_mib):

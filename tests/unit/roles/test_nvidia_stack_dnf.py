@@ -10,41 +10,26 @@ The commands themselves (streams, versionlock, repoquery) have been given by han
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from jinja2.nativetypes import NativeEnvironment
+import rendering
 from stack_host import A100, SETTINGS, V100, stack_facts
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack import plan
 
 ROCKY = {"id": "rocky", "version_id": "9.6"}
 KERNEL = {"release": "5.14.0-570.el9.x86_64", "headers": False}
-MODULES = {
-    "ansible.builtin.command",
-    "ansible.builtin.dnf",
-    "ansible.builtin.rpm_key",
-}
 
 
 @pytest.fixture(name="tasks")
-def fixture_tasks(request) -> list[dict[str, Any]]:
-    path = request.config.rootpath / "roles/nvidia_stack/tasks/install_dnf.yml"
-    return yaml.safe_load(path.read_text())
+def fixture_tasks(request) -> Path:
+    return request.config.rootpath / "roles/nvidia_stack/tasks/install_dnf.yml"
 
 
-def render(value: Any, variables: dict[str, Any]) -> Any:
-    """A task's arguments with their expressions evaluated."""
-    if isinstance(value, dict):
-        return {name: render(item, variables) for name, item in value.items()}
-    if isinstance(value, list):
-        return [render(item, variables) for item in value]
-    return NativeEnvironment().from_string(value).render(**variables) if isinstance(value, str) else value
-
-
-def rendered(tasks: list[dict[str, Any]], *cards: dict[str, Any], **facts: Any) -> list[tuple[str, Any]]:
-    """(module, arguments) of everything that would run, loops unrolled and conditions on facts evaluated."""
+def rendered(tasks: Path, *cards: dict[str, Any], **facts: Any) -> list[tuple[str, Any]]:
+    """What would run on a Rocky host with these cards."""
     host = {"module_stream": "", "held": [], **stack_facts(*cards, distribution=ROCKY, kernel=KERNEL), **facts}
     variables = {
         "ansible_facts": {"gpustack_nvidia_stack": host},
@@ -52,15 +37,7 @@ def rendered(tasks: list[dict[str, Any]], *cards: dict[str, Any], **facts: Any) 
         "_gpustack_nvidia_stack_plan": plan(host, SETTINGS, "a"),
         "__gpustack_nvidia_stack_rehearsal": {"specifications": ["nvidia-driver-3:580.95.05-1.el9"]},
     }
-    actions = []
-    for task in tasks:
-        condition = task.get("when")
-        if condition and not NativeEnvironment().from_string(f"{{{{ {condition} }}}}").render(**variables):
-            continue
-        (module,) = MODULES & set(task)
-        for item in render(task.get("loop", [None]), variables):
-            actions.append((module, render(task[module], {**variables, "item": item})))
-    return actions
+    return rendering.rendered(tasks, variables)
 
 
 def test_a_bare_rocky_host_with_v100(tasks):

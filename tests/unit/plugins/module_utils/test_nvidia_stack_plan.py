@@ -43,6 +43,45 @@ def test_a_host_that_has_the_stack_needs_nothing():
     assert (wanted["problems"], wanted["outdated"], wanted["load_module"], wanted["reboot"]) == ([], [], False, "")
 
 
+def settled_facts(**other):
+    """A host with the stack and with every file that the plan wants."""
+    wanted = plan(installed_facts(V100), SETTINGS, "a")
+    files = {one["path"]: one["content"] for name in ("pins", "settings", "repositories") for one in wanted[name]}
+    keys = {one["key_path"]: "key" for one in wanted["repositories"]}
+    return installed_facts(V100, files={**files, **keys}, **other)
+
+
+def test_nothing_is_pending_on_a_host_that_is_as_it_should_be():
+    assert plan(settled_facts(), SETTINGS, "a")["pending"] == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "pending"),
+    [
+        ({"packages": {**INSTALLED, "libnccl2": "2.28.3-1+cuda13.0"}}, ["1 packages"]),
+        ({"held": []}, ["9 holds"]),
+        ({"services": []}, ["1 services"]),
+        ({"modules": {"loaded": None, "installed": "580.95.05"}}, ["the kernel module"]),
+        ({"modules": {"loaded": "580.82.07", "installed": "580.95.05"}}, ["a reboot"]),
+    ],
+)
+def test_what_is_pending_is_said(changed, pending):
+    facts = {**settled_facts(), **changed}
+    facts["modules"] = {**settled_facts()["modules"], **changed.get("modules", {})}
+    assert plan(facts, SETTINGS, "a")["pending"] == pending
+
+
+def test_a_key_that_has_gone_is_fetched_again():
+    facts = settled_facts()
+    facts["files"] = {path: text for path, text in facts["files"].items() if "keyrings" not in path}
+    assert plan(facts, SETTINGS, "a")["pending"] == ["keys of the repositories"]
+
+
+def test_dcgm_at_its_version():
+    packages = plan(stack_facts(V100), {**SETTINGS, "dcgm": True, "dcgm_version": "4.4.1"}, "a")["packages"]
+    assert {"name": "datacenter-gpu-manager-4-cuda12", "version": "4.4.1"} in packages
+
+
 @pytest.mark.parametrize(
     ("distribution", "cards", "driver"),
     [
@@ -80,7 +119,7 @@ def test_fabric_manager_only_with_nvswitch_and_at_the_drivers_version():
     assert "nvidia-fabricmanager" not in names(stack_facts(V100))
     wanted = plan(stack_facts(V100, nvswitches=6), SETTINGS, "gpu-worker-a")
     assert {"name": "nvidia-fabricmanager", "version": "580.95.05"} in wanted["packages"]
-    assert wanted["fabric_manager"] is True
+    assert wanted["services"] == ["nvidia-persistenced.service", "nvidia-fabricmanager.service"]
 
 
 def test_options_take_parts_in_and_out():

@@ -39,6 +39,7 @@ def test_a_fleet_that_is_as_declared():
         ({"modules": {"loaded": "580.105.08", "installed": "580.105.08"}}, "driver_moved"),
         ({"packages": {**INSTALLED, "libnccl2": "2.28.3-1+cuda13.0"}}, "packages_moved"),
         ({"held": []}, "packages_not_held"),
+        ({"services": []}, "services_stopped"),
         ({"gpu": {**GPU, "cuda_version": "12.4"}}, "cuda_not_supported"),
         ({"nccl_version": 22803}, "nccl_differs"),
         ({"nccl_version": None}, "nccl_differs"),

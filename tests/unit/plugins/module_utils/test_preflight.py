@@ -286,6 +286,29 @@ def test_a_worker_without_gpu_facts(fleet, facts):
     assert short(problems_of(fleet)) == [("gpu_facts_missing", "error", ["gpu-2"], "no GPU facts")]
 
 
+def test_what_the_run_is_going_to_bring_is_not_missed_yet(fleet):
+    missing = {"code": "driver_missing", "message": "no driver", "remedy": "install one"}
+    fleet["gpus"]["gpu-2"] = {"driver_version": None, "devices": [], "problems": [missing]}
+    fleet["required_paths"] = {"/usr/bin/nvidia-container-runtime": "install it"}
+    for name in ("gpu-1", "gpu-3"):
+        fleet["hosts"][name]["paths"] = {"/usr/bin/nvidia-container-runtime": {"exists": True}}
+    fleet["hosts"]["gpu-2"]["shm_size_mib"] = 64
+    assert [one["code"] for one in problems_of(fleet)] == [
+        "shared_memory_too_small",
+        "required_path_missing",
+        "driver_missing",
+        "gpu_count_differs",
+    ]
+    fleet.update(awaiting_stack=["gpu-2"], awaiting_driver=["gpu-2"])
+    assert [one["code"] for one in problems_of(fleet)] == ["shared_memory_too_small"]
+
+
+def test_a_driver_that_works_is_judged_although_it_is_going_to_change(fleet):
+    fleet.update(awaiting_stack=["gpu-2"])
+    fleet["gpus"]["gpu-2"]["driver_version"] = "570.10"
+    assert [one["code"] for one in problems_of(fleet)] == ["driver_branches_differ"]
+
+
 def test_a_lost_gpu_brings_its_own_code_and_shows_in_the_count(fleet):
     problem = {"code": "device_lost", "message": "fell off the bus", "remedy": "reboot"}
     fleet["gpus"]["gpu-2"]["devices"][1].update(usable=False, problems=[problem])
@@ -485,6 +508,17 @@ def test_text_of_a_problem():
 )
 def test_the_first_line_says_how_it_ended(problems, hosts, first_line):
     assert text_of(problems, hosts).splitlines()[0] == first_line
+
+
+@pytest.mark.parametrize(
+    ("so_far", "first_line"),
+    [
+        ("packages are installed", "1 problem on 1 of 2 hosts, packages are installed"),
+        ("", "1 problem on 1 of 2 hosts"),
+    ],
+)
+def test_the_first_line_says_what_was_changed_before(so_far, first_line):
+    assert text_of([PROBLEM], ["a", "b"], so_far).splitlines()[0] == first_line
 
 
 def test_a_problem_of_the_fleet_names_no_host():

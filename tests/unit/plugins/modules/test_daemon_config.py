@@ -70,6 +70,17 @@ def test_update_in_check_mode_update_and_update_again(path):
     assert run(path, **arguments)["changed"] is False
 
 
+@pytest.mark.parametrize("check", [True, False])
+def test_a_restart_that_is_not_allowed_is_refused_and_a_reload_is_made(path, check):
+    path.parent.mkdir(parents=True)
+    path.write_text('{"debug": true}')
+    refused = run(path, check=check, settings={"debug": False, "log-opts": {"max-size": "50m"}}, restart_allowed=False)
+    assert refused["failed"]
+    assert "has to change in debug, log-opts, which takes a restart of the Docker engine" in refused["msg"]
+    assert path.read_text() == '{"debug": true}'
+    assert run(path, check=check, settings={"debug": False}, restart_allowed=False)["apply"] == "reload"
+
+
 def test_a_file_that_already_holds_the_settings_keeps_its_formatting(path):
     path.parent.mkdir(parents=True)
     text = '{"debug":true,   "runtimes": {"nvidia": {"args": [], "path": "nvidia-container-runtime"}}}'

@@ -28,6 +28,7 @@ def fixture_root(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     fake_command(tmp_path / "bin", "dpkg-query", "true")
     fake_command(tmp_path / "bin", "modinfo", "exit 1")
+    fake_command(tmp_path / "bin", "systemctl", "exit 1")
     return root
 
 
@@ -153,3 +154,12 @@ def test_the_stream_of_dnf(root):
     assert facts(root)["module_stream"] == "580-dkms"
     write(root / "etc/dnf/modules.d/nvidia-driver.module", "[nvidia-driver]\nstream=580-dkms\nstate=disabled\n")
     assert facts(root)["module_stream"] == ""
+
+
+def test_services_that_run_and_start_at_boot(root, tmp_path):
+    states = (("nvidia-persistenced", "active", "enabled"), ("nvidia-fabricmanager", "active", "disabled"))
+    blocks = [f"Id={name}.service\nActiveState={active}\nUnitFileState={enabled}" for name, active, enabled in states]
+    blocks.append("Id=nvidia-dcgm.service\nActiveState=inactive\nUnitFileState=")
+    shown = "\n\n".join(blocks)
+    fake_command(tmp_path / "bin", "systemctl", f"cat <<'END'\n{shown}\nEND")
+    assert facts(root)["services"] == ["nvidia-persistenced.service"]

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Sequence
 
 from . import details, query, table, topology
-from .state import PERSISTENCE, STATE, Gpu, Host, read
+from .state import PERSISTENCE, STATE, Gpu, Host, loaded_driver, read
 
 INVALID_ARGUMENT = 2
 NO_DEVICES = 6
 NO_DRIVER = 9
+LIBRARY_MISMATCH = 18
 WITHOUT_DRIVER = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. "
     "Make sure that the latest NVIDIA driver is installed and running.\n"
@@ -21,8 +22,12 @@ WITHOUT_DRIVER = (
 INVALID = "Invalid combination of input arguments. Please run 'nvidia-smi -h' for help.\n"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Prints the answer; returns the exit code."""
+def main(arguments: Sequence[str], library: str) -> int:
+    """Prints the answer; returns the exit code. ``library`` is the version of the driver that the tool belongs to."""
+    if loaded_driver() not in (None, library):
+        print("Failed to initialize NVML: Driver/library version mismatch")
+        print(f"NVML library version: {library.rpartition('.')[0]}")
+        return LIBRARY_MISMATCH
     host = read()
     if host is None:
         print(WITHOUT_DRIVER)

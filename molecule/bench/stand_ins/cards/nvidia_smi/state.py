@@ -14,6 +14,7 @@ from typing import Any
 PROFILES = (Path("/etc/gpu-bench/profile.json"), Path("/run/gpu-bench/profile.json"))
 STATE = Path("/run/gpu-bench-state")
 PERSISTENCE = "persistence_mode"
+LOADED_DRIVER = "loaded_driver"  # written by the stand-in for the kernel, and seen in containers too
 RESERVED_SHARE = 128  # the driver keeps about one part in so many of a card's memory for itself
 IDLE_C, BUSY_C = 33, 58
 IDLE_POWER_SHARE, BUSY_POWER_SHARE = 0.1, 0.72
@@ -88,19 +89,27 @@ class Host:
 
 
 def read() -> Host | None:
-    """The host as it is now; None where no profile was handed in."""
+    """The host as it is now; None where no profile was handed in, or no driver is loaded."""
     profile = next((path for path in PROFILES if path.exists()), None)
-    if profile is None:
+    driver = loaded_driver()
+    if profile is None or driver is None:
         return None
-    return from_profile(json.loads(profile.read_text(encoding="utf-8")), claims(), (STATE / PERSISTENCE).exists())
+    facts = json.loads(profile.read_text(encoding="utf-8"))
+    return from_profile(facts, claims(), driver, (STATE / PERSISTENCE).exists())
 
 
-def from_profile(profile: dict[str, Any], held: list[dict[str, Any]], persistence: bool = False) -> Host:
-    """A host from its profile and the claims on its cards' memory."""
+def loaded_driver() -> str | None:
+    """The version of the kernel module that is loaded."""
+    path = STATE / LOADED_DRIVER
+    return path.read_text(encoding="utf-8").strip() if path.exists() else None
+
+
+def from_profile(
+    profile: dict[str, Any], held: list[dict[str, Any]], driver_version: str, persistence: bool = False
+) -> Host:
+    """A host from its profile, the claims on its cards' memory and the driver that is loaded."""
     gpus = tuple(Gpu(facts, _processes(facts["uuid"], held)) for facts in profile["gpus"])
-    return Host(
-        profile["driver_version"], profile["cuda_version"], profile["cpu_cores"], gpus, profile["links"], persistence
-    )
+    return Host(driver_version, profile["cuda_version"], profile["cpu_cores"], gpus, profile["links"], persistence)
 
 
 def claims() -> list[dict[str, Any]]:

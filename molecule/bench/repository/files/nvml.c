@@ -5,7 +5,7 @@
  *
  * Stand-in for libnvidia-ml.so.1: the calls with which programs ask what cards there are.
  *
- * The cards come from cards.tsv beside the host's profile (one line "driver VERSION CUDA", one line "gpu …" per card); the memory
+ * The cards come from cards.tsv beside the host's profile (one line "cuda VERSION", one line "gpu …" per card); the memory
  * in use is what live processes claim under /run/gpu-bench-state, each holding a lock on its file. A call that is missing here is
  * one that the library of an older driver would lack as well: bindings answer "function not found".
  */
@@ -18,7 +18,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9 };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9, VERSION_MISMATCH = 18 };
 enum { MAX_GPUS = 16, IDLE_C = 33, BUSY_C = 58 };
 
 #define STATE "/run/gpu-bench-state"
@@ -41,7 +41,6 @@ typedef struct { unsigned gpu, memory; } utilization_t;
 
 static gpu_t gpus[MAX_GPUS];
 static unsigned gpu_count;
-static char driver_version[32];
 static int cuda_version;
 
 static int read_cards(const char *path) {
@@ -53,7 +52,7 @@ static int read_cards(const char *path) {
     while (fgets(line, sizeof line, source)) {
         gpu_t *gpu = &gpus[gpu_count];
         int cuda_major, cuda_minor;
-        if (sscanf(line, "driver\t%31[^\t]\t%d.%d", driver_version, &cuda_major, &cuda_minor) == 3)
+        if (sscanf(line, "cuda\t%d.%d", &cuda_major, &cuda_minor) == 2)
             cuda_version = cuda_major * 1000 + cuda_minor * 10;
         else if (gpu_count < MAX_GPUS &&
                  sscanf(line, "gpu\t%u\t%63[^\t]\t%95[^\t]\t%31[^\t]\t%u.%u\t%u\t%u\t%x\t%x", &gpu->index, gpu->uuid, gpu->name,
@@ -99,7 +98,20 @@ static int text(char *target, unsigned length, const char *value) {
     return SUCCESS;
 }
 
+/* The kernel module that is loaded has to be of this library's own version. */
+static int driver_state(void) {
+    char loaded[32] = "";
+    FILE *source = fopen(STATE "/loaded_driver", "r");
+    if (source == NULL)
+        return DRIVER_NOT_LOADED;
+    fscanf(source, "%31s", loaded);
+    fclose(source);
+    return strcmp(loaded, DRIVER_VERSION) == 0 ? SUCCESS : VERSION_MISMATCH;
+}
+
 int nvmlInit_v2(void) {
+    if (driver_state() != SUCCESS)
+        return driver_state();
     return read_cards("/run/gpu-bench/cards.tsv") || read_cards("/etc/gpu-bench/cards.tsv") ? SUCCESS : DRIVER_NOT_LOADED;
 }
 int nvmlInit(void) { return nvmlInit_v2(); }
@@ -112,12 +124,13 @@ const char *nvmlErrorString(int code) {
     case INVALID_ARGUMENT: return "Invalid Argument";
     case NOT_FOUND: return "Not Found";
     case DRIVER_NOT_LOADED: return "Driver Not Loaded";
+    case VERSION_MISMATCH: return "Driver/library version mismatch";
     default: return "Unknown Error";
     }
 }
 
-int nvmlSystemGetDriverVersion(char *version, unsigned length) { return text(version, length, driver_version); }
-int nvmlSystemGetNVMLVersion(char *version, unsigned length) { return text(version, length, driver_version); }
+int nvmlSystemGetDriverVersion(char *version, unsigned length) { return text(version, length, DRIVER_VERSION); }
+int nvmlSystemGetNVMLVersion(char *version, unsigned length) { return text(version, length, DRIVER_VERSION); }
 int nvmlSystemGetCudaDriverVersion(int *version) { *version = cuda_version; return SUCCESS; }
 int nvmlSystemGetCudaDriverVersion_v2(int *version) { *version = cuda_version; return SUCCESS; }
 int nvmlDeviceGetCount_v2(unsigned *count) { *count = gpu_count; return SUCCESS; }
