@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from .finding import Evidence, Finding, Layer, Look
 from .signature import WARNING
 
 _RUN_SITE = "Run site.yml."
+_MARKUP = re.compile(r"<[^<>]+>")  # GPUStack writes its messages for its own page
 
 
 def server_container(look: Look) -> Iterator[Finding]:
@@ -33,7 +35,7 @@ def server_container(look: Look) -> Iterator[Finding]:
                 wanted="it runs",
                 remedy=f"docker logs {name} tells why it stopped; {_RUN_SITE[0].lower()}{_RUN_SITE[1:]}",
                 hosts=[host],
-                setting="gpustack_server_container_name",
+                setting="site.yml",
                 evidence=[Evidence(host, name, None, state)],
             )
 
@@ -54,7 +56,7 @@ def worker_containers(look: Look) -> Iterator[Finding]:
                 wanted="it runs",
                 remedy=f"docker logs {name} tells why it stopped. {_RUN_SITE}",
                 hosts=[host],
-                setting="gpustack_worker_container_name",
+                setting="site.yml",
                 evidence=[Evidence(host, name, None, state)],
             )
         else:
@@ -87,7 +89,7 @@ def _worker_as_declared(look: Look, host: str, worker: Mapping[str, Any]) -> Ite
             wanted="what the inventory says",
             remedy=f"{_RUN_SITE} The worker is recreated, its engines go on.",
             hosts=[host],
-            setting="gpustack_worker_interface" if "--worker-ifname" in differences[0] else "gpustack_worker_runtime",
+            setting="site.yml",
             evidence=[Evidence(host, look.containers["worker"], None, "; ".join(differences))],
         )
 
@@ -118,7 +120,7 @@ def registration(look: Look) -> Iterator[Finding]:
                 severity=WARNING,
             )
         elif worker["state"] != "ready":
-            message = worker.get("state_message") or "no reason given"
+            message = _MARKUP.sub("", worker.get("state_message") or "no reason given")
             yield _state(host, "worker_not_ready", f"the worker is {worker['state']}", message)
         else:
             yield from _gpus(look, host, worker)
