@@ -232,7 +232,7 @@ FAULTS = [
           _edit_json(PROFILE, "d['gpus'].pop()"), _restore(PROFILE),
           arguments=("--extra-vars", "gpustack_worker_expected_gpus=2")),
     Fault("card off the bus", "gpu-off-the-bus", [A], f"logger --tag kernel '{XID}'", host=A),
-    Fault("wrong interface", "worker_address_missing", [A, B], arguments=(*_EXTRA, "gpustack_worker_interface=eth9")),
+    Fault("wrong interface", "worker_address_missing", [A], arguments=(*_EXTRA, "gpustack_worker_interface=eth9")),
     Fault("wrong password", "server_refuses", [], arguments=(*_EXTRA, "gpustack_server_admin_password=wrong")),
     Fault("old engine configuration", "engine_differs", [], arguments=("--extra-vars", _DECLARED_SHORTER),
           found="--max-model-len"),

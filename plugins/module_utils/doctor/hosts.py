@@ -47,7 +47,7 @@ _SETTINGS = {
 _ADVICE = frozenset({"memory_smaller_than_shared_memory"})
 # What container_engines() tells, with the reason.
 _TOLD_ELSEWHERE = frozenset({"container_engine_unreachable"})
-# That a server does not answer can have its reason on the server's host.
+# That a server does not answer can have its reason on the server's host; that nobody trusts its certificate cannot.
 _SYMPTOMS = frozenset({"server_unreachable"})
 _WORKER_PORT = "10150"
 
@@ -91,7 +91,7 @@ def preflight_findings(look: Look) -> Iterator[Finding]:
             remedy=problem["remedy"],
             hosts=problem["hosts"],
             severity=problem["severity"],
-            symptom=code in _SYMPTOMS,
+            symptom=code in _SYMPTOMS and "certificate" not in problem["found"],
             setting=_SETTINGS.get(code, ""),
         )
 
@@ -197,10 +197,12 @@ def connections(look: Look) -> Iterator[Finding]:
                 continue  # nobody is there to answer, which is a finding of its own
             how = next((state for state in ("timed_out", "refused", "unreachable") if answer.get(state)), "problem")
             words = {"timed_out": "gets no answer", "refused": "is refused", "unreachable": "finds no way"}
+            # Where a host refuses, nothing listens on the port (yet); a packet that is dropped met a firewall.
+            refused = how == "refused" and name != "registry"
             ports = ", ".join(answer.get(how) or []) if how != "problem" else ""
             yield Finding(
                 code="registry_unreachable" if name == "registry" else "connection_blocked",
-                layer=Layer.NETWORK,
+                layer=Layer.WORKER if refused else Layer.NETWORK,
                 title="the registry cannot be reached" if name == "registry" else "a connection between hosts fails",
                 found=f"{host} {words.get(how, answer.get('problem') or 'fails')} at {name}, {answer.get('address')}"
                 + (f" port {ports}" if ports else ""),
@@ -209,8 +211,7 @@ def connections(look: Look) -> Iterator[Finding]:
                 if name == "registry"
                 else "Open the port in the firewalls of both hosts and between them (nft list ruleset, iptables -L).",
                 hosts=[host],
-                # What refuses runs no server on that port; a packet that is dropped met a firewall.
-                symptom=how == "refused" and name != "registry",
+                symptom=refused,
                 setting="gpustack_worker_registry" if name == "registry" else "gpustack_preflight_connection_ports",
                 evidence=[Evidence(host, "connection", None, f"{answer.get('address')} {how}")],
             )

@@ -95,10 +95,12 @@ SIGNATURES = (
         id="no-suitable-worker",
         says=("No suitable workers", "No available workers", "Failed to find candidate"),
         means="GPUStack finds no place for a model.",
+        not_means="The model need not be too large: a worker that is away has no place to give.",
         cause="Workers are not ready or in maintenance, or free memory and number of cards do not suit its parameters.",
         remedy="See that all workers are ready; then let the model be planned for the cards that are there.",
         setting="gpustack_models_declared[].gpus",
         source=issue("gpustack/gpustack#3405"),
+        consequence_of=(ANYTHING,),
     ),
     Signature(
         id="backend-version-unavailable",

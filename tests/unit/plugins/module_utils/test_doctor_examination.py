@@ -149,6 +149,35 @@ def test_consequence_says_what_it_follows_from() -> None:
     assert "follows    worker_container_stopped on gpu-worker-b" in text
 
 
+def test_port_that_refuses_is_a_consequence_and_one_that_drops_packets_a_cause() -> None:
+    look = healthy()
+    look["hosts"][A]["connectivity"] = {B: {"address": "192.0.2.12", "connected": [], "refused": ["10150"]}}
+    assert [(one["code"], one["symptom"]) for one in result_of(look)["findings"]] == [("connection_blocked", True)]
+
+
+def test_certificate_that_nobody_trusts_is_a_cause() -> None:
+    look = healthy()
+    problem = "can't be reached: certificate verify failed: self-signed certificate"
+    look["api"] = {"url": "https://192.0.2.10", "answers": False, "version": None, "problem": problem}
+    look["registered"] = look["models"] = None
+    finding = result_of(look)["findings"][0]
+    assert (finding["code"], finding["symptom"]) == ("server_unreachable", False)
+
+
+def test_model_without_a_place_follows_from_the_worker_that_is_away() -> None:
+    look = healthy()
+    look["hosts"][B]["engines"]["worker"].update(state="exited")
+    look["models"] = [
+        {"name": "m", "replicas": 1, "instances": [
+            {"name": "m-aaaaa", "state": "pending", "state_message": "No suitable workers.\nDetails: …", "worker_name": None}
+        ]}
+    ]  # fmt: skip
+    codes = [(one["code"], one["symptom"]) for one in result_of(look)["findings"]]
+    assert codes == [
+        ("worker_container_stopped", False), ("no-suitable-worker", True), ("instance_not_running", True),
+    ]  # fmt: skip
+
+
 def test_two_lines_of_a_log_on_one_host_are_told_with_line_and_source() -> None:
     look = healthy()
     look["hosts"][A]["logs"]["logs"].append(
