@@ -227,7 +227,7 @@ FAULTS = [
           "mount -t tmpfs -o size=16m tmpfs /var/log && ! dd if=/dev/zero of=/var/log/full bs=1M 2>/dev/null",
           "umount /var/log", A),
     Fault("clock skewed", "clocks_differ", [B],
-          f"echo 'import time; real = time.time; time.time = lambda: real() + 300' > {SKEW}", f"rm {SKEW}"),
+          f"echo 'import time; time.time = lambda real=time.time: real() + 300' > {SKEW}", f"rm {SKEW}"),
     Fault("card gone", "gpu_count_differs", [B],
           _edit_json(PROFILE, "d['gpus'].pop()"), _restore(PROFILE),
           arguments=("--extra-vars", "gpustack_worker_expected_gpus=2")),

@@ -167,15 +167,11 @@ def test_certificate_that_nobody_trusts_is_a_cause() -> None:
 def test_model_without_a_place_follows_from_the_worker_that_is_away() -> None:
     look = healthy()
     look["hosts"][B]["engines"]["worker"].update(state="exited")
-    look["models"] = [
-        {"name": "m", "replicas": 1, "instances": [
-            {"name": "m-aaaaa", "state": "pending", "state_message": "No suitable workers.\nDetails: …", "worker_name": None}
-        ]}
-    ]  # fmt: skip
+    instance = {"name": "m-aaaaa", "state": "pending", "state_message": "No suitable workers.", "worker_name": None}
+    look["models"] = [{"name": "m", "replicas": 1, "instances": [instance]}]
     codes = [(one["code"], one["symptom"]) for one in result_of(look)["findings"]]
-    assert codes == [
-        ("worker_container_stopped", False), ("no-suitable-worker", True), ("instance_not_running", True),
-    ]  # fmt: skip
+    assert codes[0] == ("worker_container_stopped", False)
+    assert set(codes[1:]) == {("no-suitable-worker", True), ("instance_not_running", True)}
 
 
 def test_two_lines_of_a_log_on_one_host_are_told_with_line_and_source() -> None:
