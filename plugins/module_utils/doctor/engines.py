@@ -81,21 +81,22 @@ def plan_against_reality(look: Look) -> Iterator[Finding]:
         return
     known = {str(model["name"]): model for model in look.models}
     for name, plan in plans.items():
-        model = known.get(name)
+        members = plan.get("members") or [name]
+        missing = [member for member in members if member not in known]
         if not plan["feasible"]:
             yield _plan_problem(name, " ".join(problem["message"] for problem in plan["problems"]))
-        elif model is None:
+        elif missing:
             yield Finding(
                 code="model_missing",
                 layer=Layer.ENGINE_CONFIGURATION,
                 title="a declared model is not in GPUStack",
-                found=f"GPUStack has no model {name}",
+                found=f"GPUStack has no model {', '.join(missing)}",
                 wanted="every declared model",
                 remedy="Run site.yml.",
                 setting="gpustack_models_declared",
             )
         else:
-            yield from _runs_as_planned(look, name, plan, model)
+            yield from _runs_as_planned(look, name, plan, [known[member] for member in members])
 
 
 def _plan_problem(name: str, found: str) -> Finding:
@@ -110,10 +111,13 @@ def _plan_problem(name: str, found: str) -> Finding:
     )
 
 
-def _runs_as_planned(look: Look, name: str, plan: Mapping[str, Any], model: Mapping[str, Any]) -> Iterator[Finding]:
-    running = any(instance.get("state") == "running" for instance in model.get("instances") or [])
-    for instance in model.get("stale_instances") or []:
-        yield _configuration(name, f"{instance} still runs an older configuration than GPUStack has")
+def _runs_as_planned(
+    look: Look, name: str, plan: Mapping[str, Any], models: list[Mapping[str, Any]]
+) -> Iterator[Finding]:
+    instances = [instance for model in models for instance in model.get("instances") or []]
+    running = instances and all(instance.get("state") == "running" for instance in instances)
+    for stale in (instance for model in models for instance in model.get("stale_instances") or []):
+        yield _configuration(name, f"{stale} still runs an older configuration than GPUStack has")
     engines = look.seen("engines", look.workers)
     if len(engines) < len(look.workers) or not running:
         return  # what does not run cannot run otherwise than planned
