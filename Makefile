@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-down demo-reset test test-nightly lint unit molecule readmes docs package release build benchmark clean
+.PHONY: help setup demo demo-down demo-reset test test-nightly lint unit api api-nightly molecule readmes docs package release build benchmark clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -44,7 +44,7 @@ demo-down: setup  ## the end of the simulated fleet (images stay)
 demo-reset: setup  ## the simulated hosts as bare as at the beginning
 	@$(BENCH) reset
 
-test: lint unit package molecule  ## everything that must pass
+test: lint unit package api molecule  ## everything that must pass
 
 lint: setup  ## style, types, documentation, package
 	yamllint --strict .
@@ -58,7 +58,13 @@ lint: setup  ## style, types, documentation, package
 unit: setup  ## unit tests
 	pytest -n auto -q
 
-test-nightly: setup  ## the scenarios that take longer
+api: setup  ## the API modules against real servers of two releases (Docker is enough, no fleet)
+	pytest -q tests/api -m "not nightly"
+
+api-nightly: setup  ## the same with more harm for longer
+	pytest -q tests/api --repeat 2
+
+test-nightly: api-nightly  ## the scenarios that take longer
 	@$(MAKE) molecule SCENARIOS="$(NIGHTLY_SCENARIOS)"
 
 molecule: setup  ## the scenarios on the simulated fleet (SCENARIOS="default …")

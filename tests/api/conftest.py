@@ -7,11 +7,17 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "unit"), str(TESTS / "support")]
+
 from api_server import PASSWORD, ApiServer, images
 from fault_proxy import FaultProxy
 from module_runner import run_module
@@ -24,22 +30,26 @@ Call = Callable[..., dict[str, Any]]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--repeat", type=int, default=1, help="how many times each fault hits")
+    parser.addoption("--keep-servers", action="store_true", help="use servers that run, and leave them running")
 
 
 @pytest.fixture(scope="session")
-def servers() -> Iterator[dict[str, ApiServer]]:
+def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, ApiServer]]:
     """All releases, started at once, since starting takes longer than anything else here."""
+    keep = request.config.getoption("--keep-servers")
     built = images()
     started = {release: ApiServer(release, built[release]) for release in RELEASES}
     try:
         for server in started.values():
-            server.start()
+            if not (keep and server.is_running):
+                server.start()
         for server in started.values():
             server.wait()
         yield started
     finally:
         for server in started.values():
-            server.remove()
+            if not keep:
+                server.remove()
 
 
 @pytest.fixture(scope="session", params=RELEASES)

@@ -61,6 +61,8 @@ def test_second_run_ends_in_the_declared_state(
     fault: Fault, server: ApiServer, proxy: FaultProxy, call: Call, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     for module, options, path, field in declared(tmp_path):
+        if fault.method == "GET" and module == "api_key":
+            continue  # it reads nothing after it has made a key
         proxy.reset()
         # Whatever else a first run needs to read is read before the fault.
         proxy.faults = [
@@ -126,11 +128,10 @@ def test_object_that_somebody_else_made_meanwhile_is_not_made_twice(
 
     proxy.on_request = overtake
     first = call("cluster", name="hit", description="ours")
-    if first.get("failed"):  # 2.1.1 lets two clusters have one name
-        assert first["status"] == 409
-        proxy.reset()
-        assert call("cluster", name="hit", description="ours")["diff"]["before"] == {"description": "theirs"}
-        assert server.names("/v2/clusters").count("hit") == 1
+    assert (first["error"], first["status"]) == ("Conflict", 409)
+    proxy.reset()
+    assert call("cluster", name="hit", description="ours")["diff"]["before"] == {"description": "theirs"}
+    assert server.names("/v2/clusters").count("hit") == 1
 
 
 @pytest.mark.nightly

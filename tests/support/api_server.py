@@ -19,7 +19,7 @@ NAME = "gpuops-api-test"
 PASSWORD = "Correct_Horse1"
 PORT = 30080
 ARGUMENTS = ("--gateway-mode=disabled", "--disable-builtin-observability", "--disable-update-check")
-START_SECONDS = 300
+START_SECONDS = 600
 
 
 def images() -> dict[str, str]:
@@ -64,18 +64,24 @@ class ApiServer:
         docker("start", self.name)
 
     @property
+    def is_running(self) -> bool:
+        return docker("inspect", "--format", "{{.State.Running}}", self.name, check=False) == "true"
+
+    @property
     def url(self) -> str:
         return "http://" + docker("port", self.name, f"{PORT}/tcp").splitlines()[0]
 
     def wait(self) -> None:
         deadline = time.monotonic() + START_SECONDS
         while not self._is_ready():
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or not self.is_running:
                 raise AssertionError(f"GPUStack {self.release} did not start:\n{docker('logs', self.name)[-3000:]}")
             time.sleep(0.5)
 
     def _is_ready(self) -> bool:
         """The built-in backends are there last of all."""
+        if not self.is_running:
+            return False
         try:
             answer = self._session.get(self.url + "/v2/inference-backends/backend_name/vLLM", timeout=10)
         except requests.RequestException:
