@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, ApiServer]]:
-    """All releases, started at once, since starting takes longer than anything else here."""
+    """All releases, started at once: while the tests run against the first, the next one comes up."""
     keep = request.config.getoption("--keep-servers")
     built = images()
     started = {release: ApiServer(release, built[release]) for release in RELEASES}
@@ -43,8 +43,6 @@ def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, ApiServer]]:
         for server in started.values():
             if not (keep and server.is_running):
                 server.start()
-        for server in started.values():
-            server.wait()
         yield started
     finally:
         for server in started.values():
@@ -54,6 +52,7 @@ def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, ApiServer]]:
 
 @pytest.fixture(scope="session", params=RELEASES)
 def server(request: pytest.FixtureRequest, servers: dict[str, ApiServer]) -> ApiServer:
+    servers[request.param].wait()
     return servers[request.param]
 
 

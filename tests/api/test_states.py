@@ -47,7 +47,7 @@ LIVES = [
         "cluster",
         {"name": "edge"},
         {"description": "Two hosts", "worker_config": {"system_reserved": {"ram": 2, "vram": 0}}},
-        {"worker_config": {"system_reserved": {"ram": "2"}}},
+        {"worker_config": {"system_reserved": {"ram": "2", "vram": "0"}}},
         {"description": "Three hosts", "worker_config": {"debug": True}},
         {"description", "worker_config"},
         lambda server: server.items("/v2/clusters"),
