@@ -345,7 +345,7 @@ options:
       generic_proxy:
         description:
           - Whether requests to paths that GPUStack does not know are passed on to the engine too. Its route decides for
-            itself, see O(models[].gpuops.gpustack.model_route#module:generic_proxy).
+            itself, see O(gpuops.gpustack.model_route#module:generic_proxy).
         type: bool
       access_policy:
         description:

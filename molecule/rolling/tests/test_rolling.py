@@ -16,7 +16,7 @@ from demo_fleet import PROJECT, WORKERS, Fleet, engine_command_lines, on_host, s
 from traffic import Traffic
 
 SCENARIO = Path(__file__).resolve().parents[1]
-DECLARED = yaml.safe_load((SCENARIO / "two_replicas.yml").read_text())
+DECLARED = yaml.safe_load((SCENARIO / "vars/two_replicas.yml").read_text())
 REPORT = PROJECT / "build/rollout/report.json"
 # What is declared here adds up from test to test, as it does in a repository.
 state: dict[str, Any] = dict(DECLARED)
