@@ -61,8 +61,8 @@ unit: setup  ## unit tests
 api: setup  ## the API modules against real servers of two releases (Docker is enough, no fleet)
 	pytest -q tests/api -m "not nightly"
 
-api-nightly: setup  ## the same with more harm for longer
-	pytest -q tests/api --repeat 2
+api-nightly: setup  ## the same, and a server that is restarted in the middle
+	pytest -q tests/api
 
 test-nightly: api-nightly  ## the scenarios that take longer
 	@$(MAKE) molecule SCENARIOS="$(NIGHTLY_SCENARIOS)"

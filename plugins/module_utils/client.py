@@ -198,7 +198,7 @@ class Client:
     def _check_credentials_on_loopback(self) -> None:
         """A server before 2.2.0 lets 127.0.0.1 in as administrator, so only a real log-in tells a wrong password.
 
-        The log-in changes nothing on the server, and the cookie it sets counts less than the credentials.
+        The log-in changes nothing on the server.
         """
         if self._connection.api_key is None:
             form = {"username": self._connection.username, "password": self._connection.password}
@@ -248,6 +248,8 @@ class Client:
         elif body is not None:
             data = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
+        # A log-in leaves a cookie, which GPUStack would believe more than an API key.
+        self._request.cookies.clear()
         try:
             with self._request.open(method, self._base + path, data=data, headers=headers) as answer:
                 content: bytes = answer.read()

@@ -29,7 +29,6 @@ Call = Callable[..., dict[str, Any]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--repeat", type=int, default=1, help="how many times each fault hits")
     parser.addoption("--keep-servers", action="store_true", help="use servers that run, and leave them running")
 
 

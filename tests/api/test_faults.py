@@ -58,16 +58,14 @@ def clean(server: ApiServer, cluster: dict[str, Any]) -> None:
     ids=["cut-before", "cut-after", "500", "time-out", "500-on-reading"],
 )
 def test_second_run_ends_in_the_declared_state(
-    fault: Fault, server: ApiServer, proxy: FaultProxy, call: Call, tmp_path: Path, request: pytest.FixtureRequest
+    fault: Fault, server: ApiServer, proxy: FaultProxy, call: Call, tmp_path: Path
 ) -> None:
     for module, options, path, field in declared(tmp_path):
         if fault.method == "GET" and module == "api_key":
             continue  # it reads nothing after it has made a key
         proxy.reset()
         # Whatever else a first run needs to read is read before the fault.
-        proxy.faults = [
-            Fault(fault.kind, fault.method, fault.path, request.config.getoption("--repeat"), fault.seconds)
-        ]
+        proxy.faults = [Fault(fault.kind, fault.method, fault.path, seconds=fault.seconds)]
         if fault.method == "GET":
             proxy.faults[0].times = 0
             proxy.on_request = lambda method, at: _arm(proxy) if method == "POST" and at.startswith("/v2/") else None

@@ -155,6 +155,7 @@ def test_life_of_api_key(server: ApiServer, proxy: FaultProxy, call: Call, tmp_p
     key = {"name": "load-test", "description": "Load test", "path": str(tmp_path / "key")}
     changed, gone = {**key, "description": "Nightly load test"}, {**key, "state": "absent"}
     file = tmp_path / "key"
+    call("api_key", **gone)
     assert call("api_key", check=True, **key)["changed"] is True
     assert (proxy.writes(), file.exists()) == ([], False)
     answer = call("api_key", **key)

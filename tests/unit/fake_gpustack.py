@@ -760,6 +760,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Date", format_datetime(self.server_side.now, usegmt=True))
         if self.server_side.retry_after and status == 429:
             self.send_header("Retry-After", self.server_side.retry_after)
+        if self.path == "/auth/login":
+            self.send_header("Set-Cookie", "gpustack_session=somebody; Path=/")
         self.send_header("Content-Type", "text/plain" if text else "application/json")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()

@@ -273,3 +273,13 @@ def test_secret_that_the_server_repeats_is_masked(fake: FakeGPUStack, monkeypatc
     monkeypatch.setattr(FakeGPUStack, "answer", refuse)
     with pytest.raises(Invalid, match=r"can't log in to http://host with \*{8}$"):
         client_of(fake).post("/v2/models", {})
+
+
+def test_session_of_a_log_in_is_not_kept(fake: FakeGPUStack) -> None:
+    fake.trusts_localhost = False
+    client = client_of(fake)
+    client.connect()
+    assert client.is_password("admin", PASSWORD) is True
+    assert client.is_password("admin", "wrong") is False
+    assert (client.is_api_key(API_KEY), client.is_api_key("gpustack_1_2")) == (True, False)
+    assert [request.path for request in fake.requests if "cookie" in request.headers] == []
