@@ -228,7 +228,7 @@ FAULTS = [
           "umount /var/log", A),
     Fault("clock skewed", "clocks_differ", [B],
           f"echo 'import time; time.time = lambda real=time.time: real() + 300' > {SKEW}", f"rm {SKEW}"),
-    Fault("card gone", "gpu_count_differs", [B],
+    Fault("card gone", "gpu_not_driven", [B],
           _edit_json(PROFILE, "d['gpus'].pop()"), _restore(PROFILE),
           arguments=("--extra-vars", "gpustack_worker_expected_gpus=2")),
     Fault("card off the bus", "gpu-off-the-bus", [A], f"logger --tag kernel '{XID}'", host=A),

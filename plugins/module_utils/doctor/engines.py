@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from .. import engine_arguments
@@ -84,7 +85,8 @@ def plan_against_reality(look: Look) -> Iterator[Finding]:
         members = plan.get("members") or [name]
         missing = [member for member in members if member not in known]
         if not plan["feasible"]:
-            yield _plan_problem(name, " ".join(problem["message"] for problem in plan["problems"]))
+            messages = " ".join(problem["message"] for problem in plan["problems"])
+            yield replace(_plan_problem(name, messages), symptom=True)  # a lost card is told by the hardware
         elif missing:
             yield Finding(
                 code="model_missing",
