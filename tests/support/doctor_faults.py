@@ -242,7 +242,7 @@ FAULTS = [
           lambda: docker("start", REGISTRY)),
     Fault("port blocked", "connection_blocked", [A], "iptables -I INPUT -p tcp --dport 10150 -s 172.30.0.11 -j DROP",
           "iptables -D INPUT -p tcp --dport 10150 -s 172.30.0.11 -j DROP", healthy_again=workers_ready),
-    Fault("host unreachable", "host_unreachable", [B], "systemctl stop ssh; pkill -f 'sshd: operator' || true",
+    Fault("host unreachable", "host_unreachable", [B], "systemctl stop ssh; pkill -f '[s]shd: operator' || true",
           "systemctl start ssh"),
     Fault("duplicate worker", "worker_duplicate", [B], register_twice, unregister_second, healthy_again=workers_ready),
     Fault("wrong runtime", "worker_differs", [B],
