@@ -26,31 +26,47 @@ _MODEL_LAYERS = ("model-", "tokenizer-", "chat-template-", "hub-")
 
 
 def old_configurations(look: Look) -> Iterator[Finding]:
-    """Pipeline stages on cards before Ampere: the engine runs until somebody talks to it."""
+    """Pipeline stages on cards before Ampere: the engine dies at the first chat, and then has no containers."""
+    old = [device for host in look.workers for device in _devices(look, host) if _capability(device) < _AMPERE]
+    if not old:
+        return
+    card = str(old[0].get("name"))
+    told = set()
+    for model in look.models or []:
+        stages = _pipeline_stages(model.get("backend_parameters") or [])
+        if stages > 1:
+            told.add(str(model["name"]))
+            yield _pipeline(
+                str(model["name"]), stages, card, [], Evidence("", "GPUStack", None, f"{_PIPELINE}={stages}")
+            )
     for host, engines in look.seen("engines").items():
-        old = [device for device in _devices(look, host) if _capability(device) < _AMPERE]
         for instance, parts in (engines.get("instances") or {}).items():
             for container in parts["containers"]:
-                stages = _pipeline_stages(container)
-                if old and stages > 1:
-                    yield Finding(
-                        code="pipeline_parallel_on_old_cards",
-                        layer=Layer.ENGINE_CONFIGURATION,
-                        title="the engine runs pipeline stages on cards that do not hold them",
-                        found=f"{instance} runs with {_PIPELINE}={stages} on {old[0].get('name')}",
-                        wanted="pipeline parallel size 1 on cards before Ampere",
-                        remedy="Declare the model and run site.yml: the plan gives tensor parallelism over all cards.",
-                        hosts=[host],
-                        setting="gpustack_models_declared[].gpus",
-                        not_means="The AttributeError of _TorchTensorAcceleratorChannel and ActorUnavailableError in "
-                        "its log follow from this; they are not the cause.",
-                        link="https://github.com/vllm-project/vllm/issues/28976",
-                        evidence=[Evidence(host, container["name"], None, f"{_PIPELINE}={stages}")],
-                    )
+                stages = _pipeline_stages(container.get("command") or [])
+                if stages > 1 and instance.rpartition("-")[0] not in told:
+                    evidence = Evidence(host, container["name"], None, f"{_PIPELINE}={stages}")
+                    yield _pipeline(instance, stages, card, [host], evidence)
 
 
-def _pipeline_stages(container: Mapping[str, Any]) -> int:
-    words = engine_arguments.split_items(container.get("command") or [])
+def _pipeline(name: str, stages: int, card: str, hosts: list[str], evidence: Evidence) -> Finding:
+    return Finding(
+        code="pipeline_parallel_on_old_cards",
+        layer=Layer.ENGINE_CONFIGURATION,
+        title="the engine runs pipeline stages on cards that do not hold them",
+        found=f"{name} runs with {_PIPELINE}={stages} on {card}",
+        wanted="pipeline parallel size 1 on cards before Ampere",
+        remedy="Declare the model and run site.yml: the plan gives tensor parallelism over all cards.",
+        hosts=hosts,
+        setting="gpustack_models_declared[].gpus",
+        not_means="AttributeError of _TorchTensorAcceleratorChannel and ActorUnavailableError in its log follow from "
+        "this; they are not the cause.",
+        link="https://github.com/vllm-project/vllm/issues/28976",
+        evidence=[evidence],
+    )
+
+
+def _pipeline_stages(arguments: list[str]) -> int:
+    words = engine_arguments.split_items(arguments)
     values = [
         words[place].partition("=")[2] or (words[place + 1] if place + 1 < len(words) else "")
         for place, word in enumerate(words)

@@ -149,6 +149,16 @@ def test_consequence_says_what_it_follows_from() -> None:
     assert "follows    worker_container_stopped on gpu-worker-b" in text
 
 
+def test_pipeline_stages_are_told_of_a_crashed_engine_that_has_no_containers() -> None:
+    look = healthy()
+    instance = {"name": "m-aaaaa", "state": "error", "state_message": "", "worker_name": A}
+    parameters = ["--tensor-parallel-size=2", "--pipeline-parallel-size=2"]
+    look["models"] = [{"name": "m", "replicas": 1, "backend_parameters": parameters, "instances": [instance]}]
+    stages, state = result_of(look)["findings"]
+    assert (stages["code"], stages["hosts"]) == ("pipeline_parallel_on_old_cards", [])
+    assert (state["code"], state["because"]["code"]) == ("instance_not_running", "pipeline_parallel_on_old_cards")
+
+
 def test_port_that_refuses_is_a_consequence_and_one_that_drops_packets_a_cause() -> None:
     look = healthy()
     look["hosts"][A]["connectivity"] = {B: {"address": "192.0.2.12", "connected": [], "refused": ["10150"]}}
