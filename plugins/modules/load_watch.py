@@ -19,7 +19,7 @@ description:
   - The result stays small however long it looks.
 options:
   name:
-    description: Name of the model.
+    description: Name of the model. Those that were made for its other replicas are watched with it.
     type: str
     required: true
   while_exists:
@@ -145,9 +145,9 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import GPUS
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
 from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.machine import BusyShare
 from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.prometheus import engine_figures
+from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.record import members_of
 from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.watching import Watch
 from ansible_collections.gpuops.gpustack.plugins.module_utils.logs import read_log
-from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_model
 from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import secrets_of
 
 METRICS_TIMEOUT_SECONDS = 2
@@ -167,10 +167,10 @@ def main() -> None:
 
 
 def _watch(module: GPUStackModule, client: Client) -> dict[str, Any]:
-    model = find_model(client, module.params["name"])
-    if model is None:
+    models = members_of(list(client.listing("/v2/models")), module.params["name"])
+    if not models:
         raise NotFound(f"There is no model {module.params['name']!r} to watch. Deploy it first.")
-    secrets = secrets_of(model)
+    secrets = {secret for model in models for secret in secrets_of(model)}
     module.hide(secrets)
     watch, busy = Watch(), BusyShare()
     end = time.monotonic() + module.params["watch_timeout"]
@@ -180,7 +180,7 @@ def _watch(module: GPUStackModule, client: Client) -> dict[str, Any]:
         last = not Path(module.params["while_exists"]).exists() or time.monotonic() > end
         looks += 1
         try:
-            _look(module, client, model["id"], watch, busy, secrets)
+            _look(module, client, {model["id"] for model in models}, watch, busy, secrets)
         except GPUStackError:
             failed += 1
         if last:
@@ -195,9 +195,9 @@ def _watch(module: GPUStackModule, client: Client) -> dict[str, Any]:
 
 
 def _look(
-    module: GPUStackModule, client: Client, model_id: int, watch: Watch, busy: BusyShare, secrets: set[str]
+    module: GPUStackModule, client: Client, models: set[int], watch: Watch, busy: BusyShare, secrets: set[str]
 ) -> None:
-    instances = list(client.listing("/v2/model-instances", model_id=model_id))
+    instances = [instance for instance in client.listing("/v2/model-instances") if instance["model_id"] in models]
     running = [instance for instance in instances if instance["state"] == "running"]
     engines = {instance["name"]: _metrics(instance) for instance in running}
     silent = [instance for instance in running if engines[instance["name"]] is None]

@@ -50,15 +50,15 @@ SIGNATURES = (
 
 
 def crashes(log: Sequence[str]) -> list[dict[str, Any]]:
-    """``[{"signature", "means", "is_cause", "line"}]``: causes first, then in the log's order."""
+    """``[{"id", "role", "means", "text"}]``, role ``cause`` or ``consequence``; causes first."""
     found: dict[str, dict[str, Any]] = {}
     for line in log:
         for signature in SIGNATURES:
             if signature.id not in found and re.search(signature.pattern, line):
                 found[signature.id] = {
-                    "signature": signature.id,
+                    "id": signature.id,
+                    "role": "cause" if signature.is_cause else "consequence",
                     "means": signature.means,
-                    "is_cause": signature.is_cause,
-                    "line": line.strip()[:400],
+                    "text": line.strip()[:400],
                 }
-    return sorted(found.values(), key=lambda crash: not crash["is_cause"])
+    return sorted(found.values(), key=lambda crash: crash["role"] != "cause")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..engine_configuration import fingerprint
+from ..engine_configuration import declared_name, fingerprint
 from ..startup_log import startup_figures
 from .comparison import compare
 from .crashes import crashes
@@ -22,6 +22,12 @@ class SubjectError(ValueError):
     """Nothing that could be tested; the message says what was found, what was wanted and what to do."""
 
 
+def members_of(models: Sequence[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
+    """The models behind the route of that name: the model itself first, then those made for its other replicas."""
+    own = [model for model in models if model["name"] == name]
+    return own + [model for model in models if model["name"] != name and declared_name(model) == name]
+
+
 def subject(models: Sequence[Mapping[str, Any]], name: str, plan: Mapping[str, Any] | None) -> dict[str, Any]:
     """The model under test.
 
@@ -30,20 +36,22 @@ def subject(models: Sequence[Mapping[str, Any]], name: str, plan: Mapping[str, A
     of its files, ``capacity`` (``{"max_model_len", "concurrency"}`` of all replicas), ``predicted`` of the plan and
     ``printed`` by vLLM at start. Raises SubjectError.
     """
-    model = next((model for model in models if model["name"] == name), None)
-    if model is None:
+    members = members_of(models, name)
+    if not members:
         raise SubjectError(f"GPUStack has no model {name}, so it cannot be tested. Run site.yml, or name another one.")
-    instances = model["instances"]
+    model = members[0]
+    instances = [instance for member in members for instance in member["instances"]]
     down = [f"{instance['name']} is {instance['state']}" for instance in instances if instance["state"] != "running"]
     if down or not instances:
         raise SubjectError(
             f"{name} does not run ({'; '.join(down) or 'it has no instance'}), so it cannot be tested. "
             "Wait until it does, or see its log."
         )
-    if model["stale_instances"]:
+    old = [instance for member in members for instance in member["stale_instances"]]
+    if old:
         raise SubjectError(
-            f"{', '.join(model['stale_instances'])} still runs an older configuration of {name} than GPUStack has, so "
-            "a test would prove the old one. Run site.yml."
+            f"{', '.join(old)} still runs an older configuration of {name} than GPUStack has, so a test would prove "
+            "the old one. Run site.yml."
         )
     logs = ("\n".join(instance.get("log") or []) for instance in instances)
     printed = next((found for found in map(startup_figures, logs) if found["kv_cache_tokens"]), {})

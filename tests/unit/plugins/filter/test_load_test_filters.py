@@ -122,7 +122,7 @@ def test_a_test_that_is_passed() -> None:
 def test_a_crash_is_told_with_its_cause_before_its_consequences() -> None:
     record = judged([sent(errors=1)], [CRASHED])
     assert record["verdict"] == "failed"
-    crashes = [crash["signature"] for crash in record["stops"][0]["crashes"]]
+    crashes = [crash["id"] for crash in record["stops"][0]["crashes"]]
     assert crashes == ["ray-channel-timeout", "ray-accelerator-group", "ray-actor-unavailable"]
     report = load_test_report(record)
     assert report.startswith(

@@ -10,7 +10,8 @@ they check each other.
 
 Environment of the stand-in: BENCH_START_SECONDS (5), BENCH_TOKENS_PER_SECOND of one request alone (30),
 BENCH_PREFILL_TOKENS_PER_SECOND (4000), BENCH_ANSWER_TOKENS until an answer ends by itself (64),
-BENCH_PP_CRASH_AFTER_REQUESTS (1) and BENCH_PP_CRASH_SECONDS (1).
+BENCH_PP_CRASH_AFTER_REQUESTS (1) and BENCH_PP_CRASH_SECONDS (1), BENCH_LONGEST_PROMPT_TOKENS (none): what a longer
+prompt's activations take is not there, and the engine dies of it, as one does that was given too much of the card.
 """
 
 VLLM_VERSION = "0.17.1"

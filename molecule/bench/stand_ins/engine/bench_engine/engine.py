@@ -35,13 +35,15 @@ class Request:
 
 
 class Engine:
-    """Takes requests and runs steps as long as there are any; ``on_answer`` hears how many requests began to answer."""
+    """Takes requests and runs steps as long as there are any; ``on_answer`` hears how many requests began to answer,
+    ``on_prompt`` how long the prompt of each new one is."""
 
     def __init__(self, scheduler: Scheduler, metrics: Metrics) -> None:
         self.scheduler = scheduler
         self.metrics = metrics
         self.answered = 0
         self.on_answer: Callable[[int], None] = lambda answered: None
+        self.on_prompt: Callable[[int], None] = lambda tokens: None
         self._requests: dict[int, Request] = {}
         self._work = asyncio.Event()
 
@@ -52,6 +54,7 @@ class Engine:
         self.metrics.count("prefix_cache_queries", request.sequence.prompt_tokens)
         self.scheduler.add(request.sequence)
         self._work.set()
+        self.on_prompt(request.sequence.prompt_tokens)
 
     def abort(self, request: Request) -> None:
         """Drops a request whose client went away."""

@@ -1,7 +1,9 @@
 # Copyright: (c) 2026, gpuops contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The end of an engine that runs pipeline stages over Ray on Volta, as the reference report saw it.
+"""The end of an engine, as its log tells it.
+
+One that runs pipeline stages over Ray on Volta ends as the reference report saw it.
 
 The first error is the one that counts: the channel between the stages times out. What follows is Ray 2.54 tearing the
 compiled graph down, with an AttributeError that fills the log and explains nothing.
@@ -44,6 +46,23 @@ def channel_breaks(ranks: int) -> None:
         )
         log.error(log.RAY_WORKER, "torch_tensor_accelerator_channel.py:643", ATTRIBUTE)
     log.error(core, "core.py:1109", UNAVAILABLE)
+    _engine_dead()
+
+
+def out_of_memory(card_bytes: int) -> None:
+    """Writes the log of an engine whose card had no room for what a long prompt takes."""
+    core, gib = log.ENGINE_CORE, card_bytes / (1 << 30)
+    log.error(core, "core.py:1100", "EngineCore encountered a fatal error.")
+    log.error(core, "core.py:1100", "Traceback (most recent call last):")
+    log.error(core, "core.py:1100", '  File "vllm/v1/worker/gpu_model_runner.py", line 3375, in execute_model')
+    log.error(
+        core,
+        "core.py:1100",
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.69 GiB. GPU 0 has a total capacity of "
+        f"{gib:.2f} GiB of which 1.02 GiB is free. Including non-PyTorch memory, this process has {gib - 1.02:.2f} GiB "
+        "memory in use. If reserved but unallocated memory is large try setting "
+        "PYTORCH_ALLOC_CONF=expandable_segments:True to avoid fragmentation.",
+    )
     _engine_dead()
 
 

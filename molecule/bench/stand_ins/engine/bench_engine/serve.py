@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import os
 import signal
 import sys
@@ -81,9 +82,25 @@ def _engine(options: argparse.Namespace, launched: Launch) -> Engine:
     layout, measured = launched.layout, launched.measured
     scheduler = Scheduler(measured.blocks, layout.block_size, layout.max_num_seqs, layout.max_num_batched_tokens, pace)
     engine = Engine(scheduler, Metrics(_names(options)[0]))
+    longest = _number("BENCH_LONGEST_PROMPT_TOKENS", math.inf)
+    engine.on_prompt = _break_at(longest, pace, launched.card.memory_bytes)
     if launched.breaks_between_stages:
         engine.on_answer = _break_after(layout.tensor_parallel * layout.pipeline_parallel)
     return engine
+
+
+def _break_at(longest: float, pace: Pace, card_bytes: int) -> Callable[[int], None]:
+    """The card runs out of memory when the engine has worked so far through a longer prompt."""
+
+    def die() -> None:
+        failure.out_of_memory(card_bytes)
+        os._exit(1)
+
+    def look(prompt_tokens: int) -> None:
+        if prompt_tokens > longest:
+            asyncio.get_running_loop().call_later(longest / pace.prefill_tokens_per_second, die)
+
+    return look
 
 
 def _break_after(ranks: int) -> Callable[[int], None]:

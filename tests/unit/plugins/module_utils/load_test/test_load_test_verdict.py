@@ -98,8 +98,8 @@ def test_a_stage_in_which_all_went_well_is_passed() -> None:
 
 def test_an_engine_that_stops_fails_and_the_signature_is_named() -> None:
     crashes = (
-        {"signature": "ray-channel-timeout", "means": "the channel timed out"},
-        {"signature": "engine-dead", "means": "the engine is gone"},
+        {"id": "ray-channel-timeout", "means": "the channel timed out"},
+        {"id": "engine-dead", "means": "the engine is gone"},
     )
     ((verdict, code, message),) = reasons([stage()], watch(stops=[stop(110.0, *crashes)]))
     assert (verdict, code) == ("failed", "restarts")
