@@ -17,7 +17,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from demo_fleet import MODELS, PROJECT, Fleet, site
+from demo_fleet import MODELS, Fleet, site
 
 REPORTED = "qwen2.5-14b-instruct"
 # The report's "before" column.
