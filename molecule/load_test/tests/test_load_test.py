@@ -87,7 +87,7 @@ def load_test(
 def test_the_configuration_of_the_report_fails_and_the_crash_is_named(fleet: Fleet, results: Path) -> None:
     fleet.delete_all_models()
     fleet.deploy(REPORTED, "Qwen2.5-14B-Instruct", backend_parameters=BEFORE, env={"RAY_CGRAPH_get_timeout": "300"})
-    fleet.wait_until_running(REPORTED)
+    fleet.wait_until_running(REPORTED, 600)
     code, found, place = load_test(results, "short long", [])
     assert code != 0
     assert found["verdict"] == "failed"
@@ -143,7 +143,7 @@ def test_what_dies_of_long_prompts_alone_fails_in_the_stage_that_has_them(fleet:
     env = {**PLANNED["env"], "BENCH_LONGEST_PROMPT_TOKENS": "20000"}
     parameters = [parameter.replace("size=2", "size=4", 1) for parameter in BEFORE if "pipeline" not in parameter]
     fleet.deploy(REPORTED, "Qwen2.5-14B-Instruct", backend_parameters=parameters, env=env)
-    fleet.wait_until_running(REPORTED)
+    fleet.wait_until_running(REPORTED, 600)
     code, found, _place = load_test(results, "short long", [])
     assert code != 0
     verdicts = {entry["stage"]["name"]: entry["verdict"] for entry in found["stages"]}

@@ -76,3 +76,12 @@ def test_the_crash_logs_its_cause_before_its_noise(capsys):
     assert order == sorted(order)
     assert "'_TorchTensorAcceleratorChannel' object has no attribute '_accelerator_group'" in text
     assert "RpcError: RPC error: Socket closed rpc_code: 14." in text
+
+
+def test_an_engine_without_room_for_a_prompt_says_so_before_it_is_dead(capsys):
+    failure.out_of_memory(int(31.74 * (1 << 30)))
+
+    text = capsys.readouterr().err
+    assert "torch.OutOfMemoryError: CUDA out of memory." in text
+    assert "GPU 0 has a total capacity of 31.74 GiB of which 1.02 GiB is free." in text
+    assert text.index("OutOfMemoryError") < text.index("EngineDeadError")

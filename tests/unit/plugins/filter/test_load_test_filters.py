@@ -182,3 +182,59 @@ def test_wrong_input_is_told_in_a_sentence() -> None:
         load_test_stages(PROFILES, "smoke,long", {"max_model_len": 100, "concurrency": 1})
     with pytest.raises(AnsibleFilterError, match="no form 'pdf'; there are: text, html, junit"):
         load_test_report(judged([sent()]), "pdf")
+
+
+def over_time() -> list[dict[str, Any]]:
+    """What was seen while a test ran, two seconds apart."""
+    return [
+        {
+            "at": 90.0 + 2 * number,
+            "running_instances": 1,
+            "engines_answering": 1,
+            "running": 1.0,
+            "waiting": 0.0,
+            "kv_cache_usage": 0.25,
+            "cpu_busy": 0.5,
+            "answer_tokens": 20.0 * number,
+            "answered": 1.0 * number,
+            "latency_seconds": 1.0 * number,
+            "preemptions": 0.0,
+        }
+        for number in range(12)
+    ]
+
+
+def page(results: list[dict[str, Any]], **changes: Any) -> str:
+    return load_test_report({**judged(results, **changes), "samples": over_time()}, "html")
+
+
+def test_the_page_says_the_outcome_first_and_needs_no_network() -> None:
+    html = page([sent(), sent()])
+    assert "<title>Load test of qwen: passed</title>" in html
+    assert html.index("Passed with 8 requests") < html.index("<h2>Stages</h2>")
+    assert "default-src 'none'" in html
+    for reference in ("http://", "https://", "src=", "<script", "<link", "url("):
+        assert reference not in html
+
+
+def test_the_page_shows_curves_over_time_and_memory_as_planned_and_as_printed() -> None:
+    html = page([sent(), sent()])
+    for title in ("KV cache in use", "Requests in the engine", "Tokens a second over time", "Tokens in the KV cache"):
+        assert title in html
+    assert "457,584" in html
+    assert "458,160" in html
+    assert html.count("<svg") >= 4
+
+
+def test_the_page_of_a_crash_shows_its_log_with_cause_and_consequence() -> None:
+    html = page([sent(errors=1)], stops=[CRASHED])
+    assert html.index("<b>Cause:</b>") < html.index("<b>Consequence:</b>")
+    assert "RayChannelTimeoutError: System error" in html
+    assert "not run" in html
+
+
+def test_texts_from_logs_and_errors_are_escaped_on_the_page() -> None:
+    evil = {**CRASHED, "log": ["<script>alert(1)</script> EngineDeadError"]}
+    html = page([sent(errors=1, error_kinds=[{"message": "<img src=x>", "count": 1}])], stops=[evil])
+    assert "<script>" not in html
+    assert "<img" not in html
