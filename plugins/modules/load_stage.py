@@ -15,7 +15,7 @@ description:
   - Sends the requests of one stage to a model through GPUStack's own endpoint and returns what came back.
   - The traffic is made by AIPerf, which has to be installed where this module runs. The API key reaches it in a file
     that only its owner can read and that is removed afterwards.
-  - Does not fail when requests do; P(gpuops.gpustack.load_test_verdict#filter) judges.
+  - Does not fail when requests do; P(gpuops.gpustack.load_test_record#filter) judges.
 options:
   generator:
     description: The executable of AIPerf.
@@ -68,7 +68,7 @@ attributes:
 seealso:
   - plugin: gpuops.gpustack.load_test_stages
     plugin_type: filter
-  - plugin: gpuops.gpustack.load_test_verdict
+  - plugin: gpuops.gpustack.load_test_record
     plugin_type: filter
 """
 
