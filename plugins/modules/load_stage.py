@@ -13,8 +13,8 @@ author:
   - gpuops contributors (@gpuops)
 description:
   - Sends the requests of one stage to a model through GPUStack's own endpoint and returns what came back.
-  - The traffic is made by AIPerf, which has to be installed where this module runs. The API key reaches it in a file
-    that only its owner can read and that is removed afterwards.
+  - The traffic is made by AIPerf, which has to be installed where this module runs. The API key goes from file to file,
+    the second one for its owner only and removed afterwards; it is in no argument list and no environment.
   - Does not fail when requests do; P(gpuops.gpustack.load_test_record#filter) judges.
 options:
   generator:
@@ -25,9 +25,9 @@ options:
     description: GPUStack's address.
     type: str
     required: true
-  api_key:
-    description: API key with which the requests are sent.
-    type: str
+  api_key_path:
+    description: File with the API key with which the requests are sent, as M(gpuops.gpustack.api_key) writes it.
+    type: path
     required: true
   model:
     description: Name of the route under which the model is called.
@@ -66,6 +66,7 @@ attributes:
     description: Returns what differed, before and after, when in diff mode.
     support: none
 seealso:
+  - module: gpuops.gpustack.api_key
   - plugin: gpuops.gpustack.load_test_stages
     plugin_type: filter
   - plugin: gpuops.gpustack.load_test_record
@@ -77,7 +78,7 @@ EXAMPLES = r"""
   gpuops.gpustack.load_stage:
     generator: /opt/aiperf/bin/aiperf
     server_url: https://gpustack.example.com
-    api_key: "{{ vault_load_test_key }}"
+    api_key_path: /var/tmp/load-test/key
     model: qwen2.5-14b-instruct
     tokenizer: /var/lib/models/Qwen2.5-14B-Instruct
     directory: /var/tmp/load-test/smoke-1
@@ -193,7 +194,7 @@ def main() -> None:
         argument_spec={
             "generator": {"type": "path", "required": True},
             "server_url": {"type": "str", "required": True},
-            "api_key": {"type": "str", "required": True, "no_log": True},
+            "api_key_path": {"type": "path", "required": True, "no_log": False},
             "model": {"type": "str", "required": True},
             "tokenizer": {"type": "str", "required": True},
             "stage": {"type": "dict", "required": True},
@@ -208,9 +209,9 @@ def main() -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for name in (RECORDS, SUMMARY):
         (directory / name).unlink(missing_ok=True)
-    target = Target(
-        options["server_url"], options["model"], options["tokenizer"], options["api_key"], options["request_timeout"]
-    )
+    key = Path(options["api_key_path"]).read_text(encoding="utf-8").strip()
+    module.no_log_values.add(key)
+    target = Target(options["server_url"], options["model"], options["tokenizer"], key, options["request_timeout"])
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", dir=module.tmpdir) as file:  # for its owner only
         json.dump(configuration(options["stage"], target, str(directory)), file)  # JSON is YAML
         file.flush()

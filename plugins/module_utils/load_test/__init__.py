@@ -11,6 +11,6 @@ The traffic itself is made by a generator of its own (AIPerf); nothing in here s
 ``results``      the generator's report → figures
 ``prometheus``   an engine's metrics page → its gauges and counters
 ``watching``     samples of a run → stops of engines, a bounded series
+``record``       all of it, for pages, comparisons and machines
 ``verdict``      figures, observation and limits → passed, failed, inconclusive
-``crashes``      lines of a log → the signatures of a crash
 """

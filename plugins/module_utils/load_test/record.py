@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..doctor import diagnose
 from ..engine_configuration import declared_name, fingerprint
 from ..startup_log import startup_figures
 from .comparison import compare
-from .crashes import crashes
 from .verdict import judge
 
 FORMAT = 1
@@ -78,6 +78,11 @@ def _fingerprint(model: Mapping[str, Any]) -> str:
     return marker or fingerprint(model)
 
 
+def _crashes(log: Sequence[str]) -> list[dict[str, Any]]:
+    """What the catalogue of signatures knows of the log of an engine that stopped; warnings stop no engine."""
+    return [found for found in diagnose("\n".join(log)) if found["severity"] == "error"]
+
+
 def record(
     tested: Mapping[str, Any],
     stages: Sequence[Mapping[str, Any]],
@@ -93,7 +98,7 @@ def record(
     ``gpu_watch`` by host; ``time`` when the test began, in ISO 8601; ``last_passed`` the record of the last test of
     this model that was passed.
     """
-    stops = [{**stop, "crashes": crashes(stop["log"])} for stop in watch["stops"]]
+    stops = [{**stop, "crashes": _crashes(stop["log"])} for stop in watch["stops"]]
     judged = judge(
         stages,
         {**watch, "stops": stops},

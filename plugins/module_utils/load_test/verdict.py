@@ -117,7 +117,7 @@ def _stops(stops: Sequence[Mapping[str, Any]], limits: Mapping[str, float | None
     for stop in stops:
         message = f"The engine of {stop['instance']} stopped: {stop['how']}."
         for crash in stop["crashes"][:1]:
-            message += f" Its log shows {crash['id']}: {crash['means'].rstrip('.')}."
+            message += f" Its log shows {crash['id']}: {crash['means']} {crash['remedy']}"
         followers = [crash["id"] for crash in stop["crashes"][1:]]
         if followers:
             message += f" What follows from it in the log: {', '.join(followers)}."

@@ -119,11 +119,11 @@ def test_a_test_that_is_passed() -> None:
     )
 
 
-def test_a_crash_is_told_with_its_cause_before_its_consequences() -> None:
+def test_a_crash_is_told_with_the_first_error_before_what_follows() -> None:
     record = judged([sent(errors=1)], [CRASHED])
     assert record["verdict"] == "failed"
     crashes = [crash["id"] for crash in record["stops"][0]["crashes"]]
-    assert crashes == ["ray-channel-timeout", "ray-accelerator-group", "ray-actor-unavailable"]
+    assert crashes == ["ray-channel-timeout", "ray-channel-torn-down", "ray-actor-unavailable"]
     report = load_test_report(record)
     assert report.startswith(
         "✕ Load test of qwen: failed\n  The engine of qwen-a stopped: it went from running to error."
@@ -227,8 +227,15 @@ def test_the_page_shows_curves_over_time_and_memory_as_planned_and_as_printed() 
 
 
 def test_the_page_of_a_crash_shows_its_log_with_cause_and_consequence() -> None:
-    html = page([sent(errors=1)], stops=[CRASHED])
-    assert html.index("<b>Cause:</b>") < html.index("<b>Consequence:</b>")
+    memory = {
+        **CRASHED,
+        "log": [
+            "EngineDeadError: see above",
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.69 GiB.",
+        ],
+    }
+    html = page([sent(errors=1)], stops=[CRASHED, memory])
+    assert html.index("<b>Cause:</b>") < html.rindex("<b>Consequence:</b>")
     assert "RayChannelTimeoutError: System error" in html
     assert "not run" in html
 

@@ -29,10 +29,11 @@ def fixture_generate(tmp_path: Path) -> Any:
         seen = f'echo "$*" >{tmp_path}/arguments; env >{tmp_path}/environment; cp "$3" {tmp_path}/configuration'
         mode = f'stat -c %a "$3" >{tmp_path}/mode'
         generator = fake_command(tmp_path / "bin", "aiperf", f"{seen}; {mode}; mkdir -p {tmp_path}/out; {script}")
+        (tmp_path / "key").write_text(f"{KEY}\n")
         arguments = {
             "generator": str(generator),
             "server_url": "https://gpustack.example.com",
-            "api_key": KEY,
+            "api_key_path": str(tmp_path / "key"),
             "model": "qwen",
             "tokenizer": "/models/qwen",
             "stage": STAGE,

@@ -98,14 +98,14 @@ def test_a_stage_in_which_all_went_well_is_passed() -> None:
 
 def test_an_engine_that_stops_fails_and_the_signature_is_named() -> None:
     crashes = (
-        {"id": "ray-channel-timeout", "means": "the channel timed out"},
-        {"id": "engine-dead", "means": "the engine is gone"},
+        {"id": "ray-channel-timeout", "means": "A stage waited.", "remedy": "Use no stages."},
+        {"id": "engine-core-dead", "means": "It is gone.", "remedy": "Look above."},
     )
     ((verdict, code, message),) = reasons([stage()], watch(stops=[stop(110.0, *crashes)]))
     assert (verdict, code) == ("failed", "restarts")
     assert message == (
-        "The engine of qwen-a stopped: it went from running to error. Its log shows ray-channel-timeout: the channel "
-        "timed out. What follows from it in the log: engine-dead."
+        "The engine of qwen-a stopped: it went from running to error. Its log shows ray-channel-timeout: A stage "
+        "waited. Use no stages. What follows from it in the log: engine-core-dead."
     )
 
 
