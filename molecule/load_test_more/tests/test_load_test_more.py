@@ -1,0 +1,43 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Load tests that take longer. The tests are the steps of one story and run in the order written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from demo_fleet import Fleet, site
+from load_tests import BEFORE, MODEL, PACE, PLANNED, load_test, variables
+
+
+@pytest.fixture(scope="module", name="fleet")
+def fixture_fleet() -> Iterator[Fleet]:
+    fleet = Fleet()
+    yield fleet
+    fleet.delete_all_models()
+
+
+def test_what_dies_of_long_prompts_alone_fails_in_the_stage_that_has_them(fleet: Fleet, tmp_path: Path) -> None:
+    fleet.delete_all_models()
+    parameters = [parameter.replace("tensor-parallel-size=2", "tensor-parallel-size=4") for parameter in BEFORE]
+    parameters.remove("--pipeline-parallel-size=2")
+    env = {**PACE, "BENCH_LONGEST_PROMPT_TOKENS": "20000"}
+    fleet.deploy(MODEL, "Qwen2.5-14B-Instruct", backend_parameters=parameters, env=env)
+    fleet.wait_until_running(MODEL, 600)
+    code, found, _place = load_test(tmp_path, "short,long", [])
+    assert code != 0
+    verdicts = {entry["stage"]["name"]: entry["verdict"] for entry in found["stages"]}
+    assert verdicts == {"short-1": "passed", "long-1": "passed", "long-2": "failed"}
+    assert found["stops"][0]["crashes"][0]["id"] == "cuda-out-of-memory"
+
+
+def test_many_requests_at_once_reach_the_engine_and_pass(fleet: Fleet, tmp_path: Path) -> None:
+    run = site(*variables(tmp_path, "short", [PLANNED]))
+    assert run.returncode == 0, run.stdout[-5000:]
+    code, found, _place = load_test(tmp_path, "concurrent", [PLANNED])
+    assert (code, found["verdict"], found["reasons"]) == (0, "passed", [])
+    assert found["stages"][0]["seen"]["in_engine"] >= 10
