@@ -11,7 +11,7 @@ LINK := .ansible/collections/ansible_collections/gpuops/gpustack
 INSTALLED := $(VENV)/.installed
 BENCH := $(BIN)/python molecule/bench/bench.py
 INVENTORY ?= inventories/demo
-SCENARIOS ?= default report refusals nvidia_stack doctor_quick load_test
+SCENARIOS ?= default report refusals replicas nvidia_stack doctor_quick load_test
 # Scenarios that take too long for every change.
 NIGHTLY_SCENARIOS ?= doctor rolling load_test_more
 
