@@ -11,9 +11,9 @@ LINK := .ansible/collections/ansible_collections/gpuops/gpustack
 INSTALLED := $(VENV)/.installed
 BENCH := $(BIN)/python molecule/bench/bench.py
 INVENTORY ?= inventories/demo
-SCENARIOS ?= default report refusals replicas nvidia_stack doctor_quick load_test
+SCENARIOS ?= default report refusals replicas nvidia_stack doctor_quick
 # Scenarios that take too long for every change.
-NIGHTLY_SCENARIOS ?= doctor rolling load_test_more
+NIGHTLY_SCENARIOS ?= rolling load_test load_test_more doctor
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
