@@ -32,12 +32,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--keep-servers", action="store_true", help="use servers that run, and leave them running")
 
 
+class Servers(dict[str, ApiServer]):
+    """The servers by release; whoever takes one gets it when it answers."""
+
+    def __getitem__(self, release: str) -> ApiServer:
+        server = super().__getitem__(release)
+        server.wait()
+        return server
+
+
 @pytest.fixture(scope="session")
-def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, ApiServer]]:
+def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
     """All releases, started at once: while the tests run against the first, the next one comes up."""
     keep = request.config.getoption("--keep-servers")
     built = images()
-    started = {release: ApiServer(release, built[release]) for release in RELEASES}
+    started = Servers({release: ApiServer(release, built[release]) for release in RELEASES})
     try:
         for server in started.values():
             if not (keep and server.is_running):
@@ -50,8 +59,7 @@ def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, ApiServer]]:
 
 
 @pytest.fixture(scope="session", params=RELEASES)
-def server(request: pytest.FixtureRequest, servers: dict[str, ApiServer]) -> ApiServer:
-    servers[request.param].wait()
+def server(request: pytest.FixtureRequest, servers: Servers) -> ApiServer:
     return servers[request.param]
 
 

@@ -99,6 +99,7 @@ SECRETS = {
     "engine_key": "sk-engine-0123456789abcdef",
 }
 TASKS: list[dict[str, Any]] = [
+    {"api_key": {"name": "secretive", "state": "absent"}},
     {"user": {"name": "secretive", "user_password": "{{ user_password }}"}},
     {"user": {"name": "secretive2", "user_password": "{{ wrong_password }}"}, "ignore_errors": True},
     {"cluster": {"name": "secretive", "worker_config": {"huggingface_token": "{{ hf_token }}"}}},
