@@ -28,9 +28,8 @@ SKEW = "/usr/lib/python3/dist-packages/skewed.pth"
 XID = "NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus."
 BY_HAND = "by-hand"
 REGISTRY = "gpuops-bench-registry"
-# The field report's "before" column, and an engine whose cache is too small for its context.
+# The field report's "before" column.
 PIPELINE = ["--tensor-parallel-size=2", "--pipeline-parallel-size=2", "--distributed-executor-backend=ray"]
-SMALL_CACHE = ["--tensor-parallel-size=2", "--max-model-len=32768", "--gpu-memory-utilization=0.5"]
 
 
 @dataclass(frozen=True)
@@ -257,9 +256,6 @@ FAULTS = [
           "systemctl start docker.service docker.socket", healthy_again=engine_runs_again),
     Fault("engine crashes between pipeline stages", "pipeline_parallel_on_old_cards", [], crash_pipeline,
           lambda: Fleet().delete_all_models(), arguments=_NOTHING_DECLARED, found="--pipeline-parallel-size=2"),
-    Fault("KV cache too small", "kv-cache-too-small", [],
-          lambda: deploy_by_hand("Qwen2.5-14B-Instruct", SMALL_CACHE, "error"),
-          lambda: Fleet().delete_all_models(), arguments=_NOTHING_DECLARED),
 ]  # fmt: skip
 
 __all__ = ["FAULTS", "QUICK", "SERVER_URL", "Fault", "doctor", "fleet_as_declared", "now", "untrusted_server"]
