@@ -282,7 +282,7 @@ def _vaulted(value: Any, owner: tuple[str, str], part: str, secrets: list[Secret
     words = re.sub(r"[^a-z0-9]+", "_", f"{name} {part}".lower()).strip("_")
     variable = _unique(f"vault_{words}", secrets)
     secrets.append(Secret(variable, f"{part} of {kind} {name}"))
-    if MASK not in value:
+    if MASK not in value or f"://{MASK}@" in value:
         return Vaulted(f"{{{{ {variable} }}}}")  # an address with user and password
     literal = value.replace("{{", "{{ '{{' }}")
     return Vaulted(literal.replace(MASK, f"{{{{ {variable} }}}}"))

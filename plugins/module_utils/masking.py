@@ -26,10 +26,19 @@ _USERINFO = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^/@\s]*@", re.IGNORECA
 
 
 def mask_mapping(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The mapping with the values of secret names masked; an unset value stays visible as unset."""
+    """The mapping with the values of secret names masked, and of URLs the user and password in them.
+
+    An unset value stays visible as unset.
+    """
     if values is None:
         return None
-    return {name: MASK if value and is_secret_name(name) else value for name, value in values.items()}
+    return {name: _mask_value(name, value) for name, value in values.items()}
+
+
+def _mask_value(name: str, value: Any) -> Any:
+    if value and is_secret_name(name):
+        return MASK
+    return _USERINFO.sub(rf"\g<scheme>{MASK}@", value) if isinstance(value, str) else value
 
 
 def mask_parameters(parameters: Iterable[str] | None) -> list[str] | None:
@@ -66,10 +75,10 @@ def mask_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[di
     """Both sides of a change, masked, such that a secret that changed can still be seen to change."""
     shown_before, shown_after = mask_fields(before), mask_fields(after)
     for field in MAPPINGS_WITH_SECRETS:
-        old = before.get(field) or {}
+        old, shown_old = before.get(field) or {}, shown_before.get(field) or {}
         for name, value in (after.get(field) or {}).items():
-            if shown_after[field][name] == MASK and name in old and value != old[name]:
-                shown_after[field][name] = _CHANGED
+            if name in old and value != old[name] and shown_after[field][name] == shown_old[name]:
+                shown_after[field][name] = f"{shown_after[field][name]} (changed)"
     for field in PARAMETERS_WITH_SECRETS:
         if shown_after.get(field) and shown_after[field] == shown_before.get(field):
             shown_after[field] = [*shown_after[field], _CHANGED]

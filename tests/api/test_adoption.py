@@ -204,9 +204,9 @@ def test_inventory_that_is_there_is_not_written_over(servers: dict[str, ApiServe
 
 
 def test_dynamic_inventory_lists_the_workers_of_both_releases(server: ApiServer, tmp_path: Path) -> None:
-    cluster = server.request("POST", "/v2/clusters", {"name": "adopted", "provider": "Docker"})
+    cluster = server.request("POST", "/v2/clusters", {"name": "adopted-listed", "provider": "Docker"})
     try:
-        server.register_worker(WORKER, cluster["id"])
+        server.register_worker("gpu-worker-adopted-listed", cluster["id"])
         path = tmp_path / "racks.gpustack.yml"
         path.write_text("plugin: gpuops.gpustack.fleet\n")
         listed = subprocess.run(
@@ -224,9 +224,11 @@ def test_dynamic_inventory_lists_the_workers_of_both_releases(server: ApiServer,
             check=True,
         ).stdout
         groups = {
-            group for group in ("gpustack_workers", "cluster_adopted", "label_os_linux") if f"@{group}:" in listed
+            group
+            for group in ("gpustack_workers", "cluster_adopted_listed", "label_os_linux")
+            if f"@{group}:" in listed
         }
-        assert groups == {"gpustack_workers", "cluster_adopted", "label_os_linux"}
-        assert WORKER in listed
+        assert groups == {"gpustack_workers", "cluster_adopted_listed", "label_os_linux"}
+        assert "gpu-worker-adopted-listed" in listed
     finally:
         empty(server)

@@ -105,3 +105,12 @@ def test_planner_and_modules_agree_on_what_is_a_secret(name: str) -> None:
 def test_flag_that_counts_tokens_does_not_swallow_the_secret_behind_it() -> None:
     text = "--return-tokens-as-token-ids --hf-token hunter2-hunter2"
     assert masked(text) == "--return-tokens-as-token-ids --hf-token ********"
+
+
+def test_user_and_password_in_an_address_are_masked_and_their_change_is_seen() -> None:
+    old = {"env": {"HTTP_PROXY": "http://user:word@proxy:3128", "LEVEL": "1"}}
+    new = {"env": {"HTTP_PROXY": "http://user:other@proxy:3128", "LEVEL": "2"}}
+    assert mask_change(old, new) == (
+        {"env": {"HTTP_PROXY": "http://********@proxy:3128", "LEVEL": "1"}},
+        {"env": {"HTTP_PROXY": "http://********@proxy:3128 (changed)", "LEVEL": "2"}},
+    )
