@@ -104,6 +104,7 @@ benchmark: setup  ## the figures in benchmarks/README.md (the demo has to run)
 	$(BIN)/python benchmarks/planner_accuracy.py
 	$(BIN)/python benchmarks/planner_scale.py
 	$(BIN)/python benchmarks/diagnosis.py
+	$(BIN)/python benchmarks/models_apply.py
 	$(BIN)/python benchmarks/site_no_change.py
 
 clean:  ## what can be made again

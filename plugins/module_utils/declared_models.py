@@ -90,6 +90,7 @@ class DeclaredModels:
         self._declarations = {str(declaration["name"]): declaration for declaration in declarations}
         self._declared = list(declarations)
         self._models: dict[str, dict[str, Any]] = {}
+        self._made_for: dict[str | None, list[str]] = {}  # names of models by what they were declared as
         self._instances: dict[int, list[dict[str, Any]]] = {}
         self._targets: dict[str, list[dict[str, Any]]] = {}
         self._clusters: dict[str | None, int | None] = {}
@@ -214,9 +215,9 @@ class DeclaredModels:
 
     def present(self, name: str) -> Present:
         """What the server has of a declared model."""
-        names = {member.name for member in self.realisations[name].members}
-        models = {key: model for key, model in self._models.items() if key in names or declared_name(model) == name}
-        return Present(models, self._instances, self._targets.get(name, ()))
+        called = [member.name for member in self.realisations[name].members if member.name in self._models]
+        names = dict.fromkeys([*called, *self._made_for.get(name, ())])
+        return Present({key: self._models[key] for key in names}, self._instances, self._targets.get(name, ()))
 
     def read_log(self, instance: Instance, lines: int) -> Sequence[str]:
         return read_log(self._client, instance, lines, self.secrets)
@@ -225,6 +226,9 @@ class DeclaredModels:
 
     def _read(self) -> None:
         self._models = {str(model["name"]): model for model in self._client.listing(KIND.path)}
+        self._made_for = defaultdict(list)
+        for name, model in self._models.items():
+            self._made_for[declared_name(model)].append(name)
         self._instances = defaultdict(list)
         for instance in sorted(self._client.listing(INSTANCE.path), key=lambda instance: str(instance["name"])):
             self._instances[instance["model_id"]].append(instance)
