@@ -31,6 +31,8 @@ FACTS = [str(BIN / "ansible"), "gpustack_servers:gpustack_workers", "-i", INVENT
 # Actions that run on the controller and send nothing to the host.
 LOCAL_ACTIONS = {
     "ansible.builtin.assert",
+    "ansible.builtin.include_role",
+    "ansible.builtin.include_tasks",
     "ansible.builtin.set_fact",
     "ansible.builtin.validate_argument_spec",
     "gpuops.gpustack.report",
