@@ -105,7 +105,7 @@ def layouts(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [result, *result["alternatives"]] if result["feasible"] else []
 
 
-every = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+every = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 def cards_of(layout: dict[str, Any], fleet: dict[str, Any]) -> list[dict[str, Any]]:
@@ -152,9 +152,10 @@ def test_memory_stays_within_the_weakest_card(model: dict[str, Any], fleet: dict
         predicted = layout["predicted"]
         weakest = min(card["memory_total_mib"] for card in cards_of(layout, fleet)) / 1024
         assert predicted["budget_gib"] <= predicted["memory_gib"] < weakest
+        # With a cache of a fixed size vLLM does not hold itself to the budget, only to the card.
         fixed = "--kv-cache-memory-bytes=4G" in model.get("backend_parameters", [])
-        parts = predicted["weights_gib"] + predicted["overhead_gib"] + (0 if fixed else predicted["kv_cache_gib"])
-        assert parts <= predicted["budget_gib"] + 0.03
+        parts = predicted["weights_gib"] + predicted["overhead_gib"] + predicted["kv_cache_gib"]
+        assert parts <= (predicted["memory_gib"] if fixed else predicted["budget_gib"]) + 0.03
 
 
 @every
