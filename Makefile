@@ -13,7 +13,7 @@ BENCH := $(BIN)/python molecule/bench/bench.py
 INVENTORY ?= inventories/demo
 SCENARIOS ?= default report refusals replicas nvidia_stack doctor_quick
 # Scenarios that take too long for every change.
-NIGHTLY_SCENARIOS ?= rolling load_test load_test_more doctor
+NIGHTLY_SCENARIOS ?= drift rolling load_test load_test_more doctor
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
