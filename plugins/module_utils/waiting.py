@@ -243,8 +243,8 @@ def until_settled(
 ) -> dict[str, Any]:
     """Look until an answer says `settled`, or the time is over; the last answer, `changed` if any of them was.
 
-    An answer that failed ends it. `report` gets `progress` and the seconds since the beginning, whenever it differs
-    from the one before.
+    An answer that failed ends it, and one without `settled`, after which there is nothing to wait for. `report` gets
+    `progress` and the seconds since the beginning, whenever it differs from the one before.
     """
     begin = clock()
     changed = False
@@ -256,7 +256,7 @@ def until_settled(
         if line and line != last_line:
             report(line, clock() - begin)
             last_line = line
-        if answer.get("failed") or answer.get("settled") or clock() - begin >= timeout_seconds:
+        if answer.get("failed") or answer.get("settled", True) or clock() - begin >= timeout_seconds:
             return {**answer, "changed": changed, "waited_seconds": round(clock() - begin, 1)}
         sleep(poll_seconds)
 

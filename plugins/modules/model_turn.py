@@ -139,7 +139,7 @@ EXAMPLES = r"""
 RETURN = r"""
 settled:
   description: Whether everything is as O(state) promises.
-  returned: success
+  returned: O(state=begun), O(state=ended) or O(state=steady)
   type: bool
   sample: true
 progress:

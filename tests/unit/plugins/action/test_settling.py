@@ -10,7 +10,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from ansible_collections.gpuops.gpustack.plugins.action import engine_requests, worker_turn
+from ansible_collections.gpuops.gpustack.plugins.action import engine_requests, model_turn, worker_turn
 from ansible_collections.gpuops.gpustack.plugins.plugin_utils import settling
 
 
@@ -59,6 +59,12 @@ def test_looks_again_until_settled_and_says_what_is_new(runner: Runner) -> None:
 def test_default_of_the_module_is_the_default_here(runner: Runner) -> None:
     runner.answers = [{"changed": False, "settled": False, "progress": "3 requests in flight"}]
     assert runner.run(kind=engine_requests, addresses=["x:1"])["settled"] is False
+    assert len(runner.calls) == 1
+
+
+def test_what_has_nothing_to_wait_for_is_asked_once(runner: Runner) -> None:
+    runner.answers = [{"changed": False, "configuration": {"replicas": 1}}]
+    assert runner.run(kind=model_turn, name="qwen", state="kept")["configuration"] == {"replicas": 1}
     assert len(runner.calls) == 1
 
 
