@@ -11,9 +11,9 @@ LINK := .ansible/collections/ansible_collections/gpuops/gpustack
 INSTALLED := $(VENV)/.installed
 BENCH := $(BIN)/python molecule/bench/bench.py
 INVENTORY ?= inventories/demo
-SCENARIOS ?= default report refusals replicas nvidia_stack
+SCENARIOS ?= default report refusals nvidia_stack
 # Scenarios that take too long for every change.
-NIGHTLY_SCENARIOS ?= rolling drift doctor_quick doctor load_test load_test_more
+NIGHTLY_SCENARIOS ?= replicas rolling drift doctor_quick doctor load_test load_test_more
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
