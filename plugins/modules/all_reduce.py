@@ -112,8 +112,6 @@ import time
 
 from ansible.module_utils.basic import AnsibleModule
 
-TIMED_OUT = 124  # of timeout(1)
-
 
 def main() -> None:
     """Run the module."""
@@ -134,15 +132,17 @@ def main() -> None:
     name = f"gpustack-all-reduce-{time.time_ns()}"
     start = time.monotonic()
     try:
-        command = ["timeout", str(module.params["timeout"]), docker, *container(module, name)]
+        # KILL, because docker hands another signal on to the program, and the first process of a container ignores it.
+        command = ["timeout", "--signal=KILL", str(module.params["timeout"]), docker, *container(module, name)]
         rc, out, err = module.run_command(command, data=module.params["program"])
+        seconds = time.monotonic() - start
     finally:
         module.run_command([docker, "rm", "--force", name])
     module.exit_json(
         changed=False,
         rc=rc,
-        timed_out=rc == TIMED_OUT,
-        seconds=round(time.monotonic() - start, 1),
+        timed_out=rc != 0 and seconds >= module.params["timeout"],
+        seconds=round(seconds, 1),
         output="\n".join(text.strip("\n") for text in (out, err) if text.strip()),
     )
 
