@@ -14,13 +14,14 @@ from typing import Any
 from .client import Client
 from .engine_configuration import ENGINE_FIELDS, marker_of, stale, with_marker, without_marker
 from .ensure import Change, Kind, Writer, compare
-from .errors import GPUStackError, Invalid, NotFound, ServerError, Unreachable
+from .errors import Invalid, NotFound, ServerError
 from .logs import read_log
 from .lookup import cluster_named, default_cluster, find_model, find_route
 from .masking import secrets_of
 from .model_spec import DEFAULT_BACKEND, KIND, SOURCES, check_release, schedule_rules
+from .patience import with_patience
 from .releases import access_policy, made_with_model
-from .waiting import Instance, NoAnswer, Result, Snapshot, follow
+from .waiting import Instance, Result, Snapshot, follow
 
 INSTANCE = Kind(label="model instance", path="/v2/model-instances")
 
@@ -104,25 +105,16 @@ class Deployment:
         sleep: Callable[[float], None],
     ) -> Result:
         """Look again and again until all replicas run with the present configuration, or will not."""
-        away: list[GPUStackError] = []
-
-        def look() -> Snapshot:
-            try:
-                return self.look(recreate)
-            except (Unreachable, ServerError) as error:
-                away[:] = [error]
-                raise NoAnswer from error
-
-        try:
-            result = follow(
+        result = with_patience(
+            lambda look: follow(
                 look,
                 lambda instance: self.read_log(instance, log_lines),
                 timeout_seconds=timeout_seconds,
                 clock=clock,
                 sleep=sleep,
-            )
-        except NoAnswer:
-            raise away[0] from None
+            ),
+            lambda: self.look(recreate),
+        )
         if self.changed and self.model is not None:
             # GPUStack fills fields in while a model comes up.
             self.model = self._client.get(f"{KIND.path}/{self.model['id']}")

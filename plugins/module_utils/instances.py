@@ -12,11 +12,12 @@ from typing import Any
 
 from .client import Client
 from .ensure import Kind, Writer
-from .errors import GPUStackError, NotFound, ServerError, Unreachable
+from .errors import NotFound
 from .logs import read_log
 from .lookup import model_named
 from .masking import secrets_of
-from .waiting import NoAnswer, Result, Snapshot, follow
+from .patience import with_patience
+from .waiting import Result, Snapshot, follow
 
 KIND = Kind(label="model instance", path="/v2/model-instances")
 
@@ -70,22 +71,13 @@ class Instances:
         sleep: Callable[[float], None],
     ) -> Result:
         """Look until all replicas run, and the deleted ones are gone."""
-        away: list[GPUStackError] = []
-
-        def look() -> Snapshot:
-            try:
-                return self.look()
-            except (Unreachable, ServerError) as error:
-                away[:] = [error]
-                raise NoAnswer from error
-
-        try:
-            return follow(
+        return with_patience(
+            lambda look: follow(
                 look,
                 lambda instance: read_log(self._client, instance, log_lines, self.secrets),
                 timeout_seconds=timeout_seconds,
                 clock=clock,
                 sleep=sleep,
-            )
-        except NoAnswer:
-            raise away[0] from None
+            ),
+            self.look,
+        )

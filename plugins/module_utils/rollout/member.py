@@ -16,10 +16,9 @@ from ..client import Client
 from ..deployment import server_time
 from ..engine_configuration import ENGINE_FIELDS, declared_name, time_of, with_marker, without_marker
 from ..ensure import Change, Writer, compare
-from ..errors import Conflict, NotFound
+from ..errors import NotFound
 from ..model_spec import KIND
 from ..realisation import cards_of, realise
-from .leaving import leave
 from .targets import Serving
 
 Row = Mapping[str, Any]
@@ -44,19 +43,7 @@ class MemberTurn:
     def begin(self, min_available: int | None) -> dict[str, Any]:
         """Out of the routes where others serve. Raises Conflict before anything is changed."""
         serving = self._serving
-        leaving = leave(
-            lambda row: bool(row["model_name"] == self.name),
-            serving.routes,
-            serving.targets,
-            serving.instances,
-            serving.models.values(),
-            min_available,
-        )
-        if leaving.refusals:
-            raise Conflict(
-                f"{self.name} cannot be taken out now: {'; '.join(leaving.refusals)}. Wait until the others run "
-                "again, or allow it with a smaller min_available."
-            )
+        leaving = serving.leaving(self.name, lambda row: bool(row["model_name"] == self.name), min_available)
         changed = serving.take_out(leaving.targets)
         return {
             "changed": changed,

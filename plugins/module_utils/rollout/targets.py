@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..client import Client
 from ..ensure import Writer
+from ..errors import Conflict
 from ..routes import TARGET, Route
+from .leaving import Leave, leave
 
 Row = Mapping[str, Any]
 
@@ -26,6 +28,19 @@ class Serving:
         self.targets = list(client.listing(TARGET.path))
         self.instances = sorted(client.listing("/v2/model-instances"), key=lambda row: str(row["name"]))
         self.models = {model["name"]: model for model in client.listing("/v2/models")}
+
+    def leaving(self, name: str, goes: Callable[[Row], bool], min_available: int | None) -> Leave:
+        """What happens to the routes when the instances that `goes` leave for the turn of `name`.
+
+        Raises Conflict when a route would be left with fewer targets than it must keep.
+        """
+        leaving = leave(goes, self.routes, self.targets, self.instances, self.models.values(), min_available)
+        if leaving.refusals:
+            raise Conflict(
+                f"{name} cannot be taken out now: {'; '.join(leaving.refusals)}. Wait until the others run again, or "
+                "allow it with a smaller min_available."
+            )
+        return leaving
 
     def routes_to(self, models: Collection[str]) -> list[str]:
         """The names of the routes that lead to one of the models."""

@@ -11,10 +11,9 @@ from typing import Any
 
 from ..client import Client
 from ..ensure import Writer
-from ..errors import Conflict, NotFound
+from ..errors import NotFound
 from ..lookup import find_worker
 from ..worker_spec import KIND
-from .leaving import leave
 from .memory import Memory, begun, ended, memory_of, resumed
 from .targets import Serving
 
@@ -32,19 +31,7 @@ class WorkerTurn:
     def begin(self, min_available: int | None) -> dict[str, Any]:
         """Maintenance on, and out of the routes what can be. Raises Conflict before anything is changed."""
         worker, serving = self._worker(), Serving(self._client, self._writer)
-        leaving = leave(
-            self._leads,
-            serving.routes,
-            serving.targets,
-            serving.instances,
-            serving.models.values(),
-            min_available,
-        )
-        if leaving.refusals:
-            raise Conflict(
-                f"{self.name} cannot be taken out now: {'; '.join(leaving.refusals)}. Wait until the others run "
-                "again, or allow it with a smaller min_available."
-            )
+        leaving = serving.leaving(self.name, self._leads, min_available)
         interrupted = memory_of(worker.get("maintenance")) is not None
         ran = {row["model_name"] for row in serving.instances if self._has(row) and row["state"] == "running"}
         maintenance = begun(worker.get("maintenance"), ran, leaving.targets)
