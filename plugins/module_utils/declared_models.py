@@ -20,12 +20,13 @@ from .client import Client
 from .deployment import INSTANCE, server_time
 from .engine_configuration import declared_name
 from .ensure import Writer, check_kept
-from .errors import GPUStackError, Invalid, NotFound, ServerError, Unreachable
+from .errors import GPUStackError, Invalid, NotFound, Unreachable
 from .evaluation import Disagreement, Question, evaluate, refusal
 from .logs import read_log
 from .lookup import cluster_named, default_cluster, find_route
 from .masking import mask_change, secrets_of
 from .model_spec import KIND, check_release
+from .patience import with_patience
 from .presentation import declared_part, show_instance
 from .realisation import Realisation, check_names, realise
 from .reconciliation import (
@@ -46,7 +47,7 @@ from .releases import access_policy, made_with_model
 from .route_targets import Names
 from .routes import KIND as ROUTE
 from .routes import TARGET, Route
-from .waiting import Instance, NoAnswer, Progress, Result, Snapshot, follow_all, judge
+from .waiting import Instance, Progress, Result, Snapshot, follow_all, judge
 
 
 @dataclass(frozen=True)
@@ -138,31 +139,18 @@ class DeclaredModels:
         clock: Callable[[], float],
     ) -> dict[str, Result]:
         """Step after step until all models run as declared or have failed. Results by declared name."""
-        away: list[GPUStackError] = []
-        started = False
-
-        def look() -> list[Snapshot]:
-            nonlocal started
-            try:
-                snapshots = self.step()
-            except (Unreachable, ServerError) as error:
-                if not started:
-                    raise
-                away[:] = [error]
-                raise NoAnswer from error
-            started = True
-            return snapshots
-
-        try:
-            return follow_all(
+        # The first step also tells a wrong address, which no patience cures.
+        first = [self.step()]
+        return with_patience(
+            lambda look: follow_all(
                 look,
                 lambda instance: self.read_log(instance, log_lines),
                 timeout_seconds=timeout_seconds,
                 clock=clock,
                 sleep=self._sleep,
-            )
-        except NoAnswer:
-            raise away[0] from None
+            ),
+            lambda: first.pop() if first else self.step(),
+        )
 
     def answer(self) -> dict[str, Any]:
         """What the module returns of it; `models_answer` puts several together."""
@@ -246,16 +234,18 @@ class DeclaredModels:
     def _plan(self) -> dict[str, Writes]:
         """What is to be written; everything that is wrong with the declarations is told at once."""
         problems: list[str] = []
+        realised: list[Realisation] = []
         planned: dict[str, Writes] = {}
         for declaration in self._declared:
             try:
                 realisation = realise(declaration)
                 check_release(realisation.members[0].fields, self._client.server_version)
                 self.realisations[realisation.name] = realisation
+                realised.append(realisation)
             except Invalid as error:
                 problems.append(str(error))
         try:
-            check_names([realise(declaration) for declaration in self._declared] if not problems else [])
+            check_names(realised if not problems else [])
         except Invalid as error:
             problems.append(str(error))
         now = server_time(self._client)
