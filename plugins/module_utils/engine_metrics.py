@@ -2,27 +2,36 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What vLLM's metrics page tells about requests. Text in, data out."""
+"""An engine's metrics page, in Prometheus' text format, and what it tells about requests. Text in, data out."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-_SAMPLE = re.compile(r"^vllm:(?P<name>\w+)(?:\{[^}]*\})? (?P<value>\S+)", re.MULTILINE)
+_SAMPLE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{[^}]*\})?\s+(\S+)", re.MULTILINE)
+
+
+def samples(page: str) -> Iterator[tuple[str, float]]:
+    """Name and value of every sample; what is no number is none."""
+    for name, text in _SAMPLE.findall(page):
+        try:
+            yield name, float(text)
+        except ValueError:
+            continue
 
 
 def requests_of(page: str) -> dict[str, int] | None:
     """`{"running", "waiting", "finished"}`, summed over the engine's cores; None for a page without vLLM's gauges."""
     sums: dict[str, float] = {}
-    for match in _SAMPLE.finditer(page):
-        sums[match["name"]] = sums.get(match["name"], 0.0) + float(match["value"])
-    if "num_requests_running" not in sums:
+    for name, value in samples(page):
+        sums[name] = sums.get(name, 0.0) + value
+    if "vllm:num_requests_running" not in sums:
         return None
     return {
-        "running": int(sums["num_requests_running"]),
-        "waiting": int(sums.get("num_requests_waiting", 0)),
-        "finished": int(sums.get("request_success_total", 0)),
+        "running": int(sums["vllm:num_requests_running"]),
+        "waiting": int(sums.get("vllm:num_requests_waiting", 0)),
+        "finished": int(sums.get("vllm:request_success_total", 0)),
     }
 
 

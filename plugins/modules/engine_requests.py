@@ -93,8 +93,8 @@ import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible.module_utils.urls import open_url
 
+from ansible_collections.gpuops.gpustack.plugins.module_utils.engine_endpoint import metrics_page
 from ansible_collections.gpuops.gpustack.plugins.module_utils.engine_metrics import in_flight, requests_of
 from ansible_collections.gpuops.gpustack.plugins.module_utils.waiting import until_settled
 
@@ -133,7 +133,7 @@ def look(addresses: list[str]) -> dict[str, Any]:
 
 def count(addresses: list[str]) -> dict[str, Any]:
     """Requests by the engines' metrics."""
-    pages = {address: read(address) for address in addresses}
+    pages = {address: metrics_page(address, TIMEOUT_SECONDS) for address in addresses}
     engines = [requests for requests in map(requests_of, filter(None, pages.values())) if requests]
     number = in_flight(engines)
     return {
@@ -144,16 +144,6 @@ def count(addresses: list[str]) -> dict[str, Any]:
         "silent": [address for address, page in pages.items() if page is None],
         "progress": f"{number} request{'' if number == 1 else 's'} in flight" if number else "no request in flight",
     }
-
-
-def read(address: str) -> str | None:
-    """The metrics page; None when nothing answers."""
-    try:
-        with open_url(f"http://{address}/metrics", timeout=TIMEOUT_SECONDS, use_proxy=False) as answer:
-            page: bytes = answer.read()
-    except OSError:
-        return None
-    return page.decode("utf-8", errors="replace")
 
 
 if __name__ == "__main__":

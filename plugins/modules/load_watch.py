@@ -138,9 +138,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ansible.module_utils.urls import open_url
-
 from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
+from ansible_collections.gpuops.gpustack.plugins.module_utils.engine_endpoint import metrics_page
 from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import GPUStackError, NotFound
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
 from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.machine import BusyShare
@@ -210,12 +209,8 @@ def _look(
 
 def _metrics(instance: dict[str, Any]) -> dict[str, float] | None:
     """The figures of an engine; None when it does not tell them."""
-    url = f"http://{instance['worker_ip']}:{instance['port']}/metrics"
-    try:
-        with open_url(url, timeout=METRICS_TIMEOUT_SECONDS, use_proxy=False) as answer:
-            return engine_figures(answer.read().decode("utf-8", errors="replace"))
-    except Exception:  # whatever the network or the server did, there are no figures
-        return None
+    page = metrics_page(f"{instance['worker_ip']}:{instance['port']}", METRICS_TIMEOUT_SECONDS)
+    return None if page is None else engine_figures(page)
 
 
 if __name__ == "__main__":

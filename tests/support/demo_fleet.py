@@ -23,6 +23,14 @@ PROJECT = Path(__file__).resolve().parents[2]
 SERVER_URL = "http://172.30.0.10:30080"
 WORKERS = ("gpu-worker-a", "gpu-worker-b")
 MODELS = "/var/lib/models"
+# The field report's "before" column.
+REPORTED_PARAMETERS = [
+    "--tensor-parallel-size=2",
+    "--pipeline-parallel-size=2",
+    "--distributed-executor-backend=ray",
+    "--max-model-len=32768",
+    "--generation-config=vllm",
+]
 
 
 def admin_password() -> str:

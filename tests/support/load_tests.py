@@ -16,14 +16,6 @@ from typing import Any
 from demo_fleet import MODELS, site
 
 MODEL = "qwen2.5-14b-instruct"
-# The field report's "before" column.
-BEFORE = [
-    "--tensor-parallel-size=2",
-    "--pipeline-parallel-size=2",
-    "--distributed-executor-backend=ray",
-    "--max-model-len=32768",
-    "--generation-config=vllm",
-]
 PACE = {"BENCH_TOKENS_PER_SECOND": "8", "BENCH_PREFILL_TOKENS_PER_SECOND": "40000"}
 PLANNED = {
     "name": MODEL,

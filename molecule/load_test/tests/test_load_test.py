@@ -14,8 +14,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from demo_fleet import Fleet, site
-from load_tests import BEFORE, FEW_CONNECTIONS, MODEL, PLANNED, load_test, newest_record, variables
+from demo_fleet import REPORTED_PARAMETERS, Fleet, site
+from load_tests import FEW_CONNECTIONS, MODEL, PLANNED, load_test, newest_record, variables
 
 
 @pytest.fixture(scope="module", name="fleet")
@@ -27,7 +27,9 @@ def fixture_fleet() -> Iterator[Fleet]:
 
 def test_the_configuration_of_the_report_fails_and_the_crash_is_named(fleet: Fleet, tmp_path: Path) -> None:
     fleet.delete_all_models()
-    fleet.deploy(MODEL, "Qwen2.5-14B-Instruct", backend_parameters=BEFORE, env={"RAY_CGRAPH_get_timeout": "300"})
+    fleet.deploy(
+        MODEL, "Qwen2.5-14B-Instruct", backend_parameters=REPORTED_PARAMETERS, env={"RAY_CGRAPH_get_timeout": "300"}
+    )
     fleet.wait_until_running(MODEL, 600)
     code, found, place = load_test(tmp_path, "short,long", [])
     assert code != 0

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from demo_fleet import Fleet, site
-from load_tests import BEFORE, MODEL, PACE, PLANNED, load_test, variables
+from demo_fleet import REPORTED_PARAMETERS, Fleet, site
+from load_tests import MODEL, PACE, PLANNED, load_test, variables
 
 
 @pytest.fixture(scope="module", name="fleet")
@@ -23,7 +23,9 @@ def fixture_fleet() -> Iterator[Fleet]:
 
 def test_what_dies_of_long_prompts_alone_fails_in_the_stage_that_has_them(fleet: Fleet, tmp_path: Path) -> None:
     fleet.delete_all_models()
-    parameters = [parameter.replace("tensor-parallel-size=2", "tensor-parallel-size=4") for parameter in BEFORE]
+    parameters = [
+        parameter.replace("tensor-parallel-size=2", "tensor-parallel-size=4") for parameter in REPORTED_PARAMETERS
+    ]
     parameters.remove("--pipeline-parallel-size=2")
     env = {**PACE, "BENCH_LONGEST_PROMPT_TOKENS": "20000"}
     fleet.deploy(MODEL, "Qwen2.5-14B-Instruct", backend_parameters=parameters, env=env)

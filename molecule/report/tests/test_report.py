@@ -13,18 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from demo_fleet import Fleet, engine_command_lines, site, wait_for
+from demo_fleet import REPORTED_PARAMETERS, Fleet, engine_command_lines, site, wait_for
 
 REPORTED = "qwen2.5-14b-instruct"
 LARGE = "qwen2.5-32b-instruct"
-# The report's "before" column.
-BEFORE = [
-    "--tensor-parallel-size=2",
-    "--pipeline-parallel-size=2",
-    "--distributed-executor-backend=ray",
-    "--max-model-len=32768",
-    "--generation-config=vllm",
-]
 LINES_OF_THE_REPORT = [
     "'_TorchTensorAcceleratorChannel' object has no attribute '_accelerator_group'",
     "ray.exceptions.ActorUnavailableError",
@@ -75,7 +67,9 @@ def assert_survives_long_concurrent_chats(fleet: Fleet, model: str) -> None:
 
 def test_parameters_of_the_report_start_and_die_at_the_first_chat(fleet: Fleet) -> None:
     fleet.delete_all_models()
-    fleet.deploy(REPORTED, "Qwen2.5-14B-Instruct", backend_parameters=BEFORE, env={"RAY_CGRAPH_get_timeout": "300"})
+    fleet.deploy(
+        REPORTED, "Qwen2.5-14B-Instruct", backend_parameters=REPORTED_PARAMETERS, env={"RAY_CGRAPH_get_timeout": "300"}
+    )
     fleet.wait_until_running(REPORTED)
     crash_with_one_chat(fleet, REPORTED)
 

@@ -2,12 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An engine's metrics page, in Prometheus' text format: only what a load test looks at."""
+"""Of an engine's metrics page, what a load test looks at."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
+
+from ..engine_metrics import samples
 
 # vLLM's names, and ours. Of several engines behind one page (data parallel ranks) the values add up; shares do not.
 _GAUGES = {
@@ -30,19 +31,13 @@ _COUNTERS = {
 _NAMES = {**_GAUGES, **_SHARES, **_COUNTERS}
 COUNTED = tuple(_COUNTERS.values())
 
-_LINE = re.compile(r"^([a-zA-Z_:][\w:]*)(?:\{[^}]*\})?\s+([-+.\deEinfNa]+)", re.MULTILINE)
-
 
 def engine_figures(page: str) -> dict[str, float]:
     """``{"running", "waiting", "kv_cache_usage" (0 to 1), "prompt_tokens", …}``; what the page lacks is left out."""
     figures: dict[str, float] = defaultdict(float)
-    for name, text in _LINE.findall(page):
+    for name, value in samples(page):
         ours = _NAMES.get(name)
         if ours is None:
-            continue
-        try:
-            value = float(text)
-        except ValueError:
             continue
         if name in _SHARES:
             figures[ours] = max(figures[ours], value)
