@@ -10,6 +10,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .wording import counted, shortened
+
 WIDTH = 120
 _COLUMNS = (30, 14, 22)  # the last column takes the rest
 _SETTING_COLUMNS = (40, 24, 24)
@@ -59,18 +61,14 @@ def _outcome(drift: Mapping[str, Any]) -> str:
     differing = sum(bool(row["findings"]) for row in declared)
     others = len(drift["models"]) - len(declared)
     workers = sum(bool(row["findings"]) for row in drift["workers"])
-    parts = [f"{differing} of {_count(len(declared), 'declared model')}"] if differing else []
-    parts += [f"{_count(others, 'model')} that {'is' if others == 1 else 'are'} not declared"] if others else []
-    parts += [_count(workers, "worker")] if workers else []
+    parts = [f"{differing} of {counted(len(declared), 'declared model')}"] if differing else []
+    parts += [f"{counted(others, 'model')} that {'is' if others == 1 else 'are'} not declared"] if others else []
+    parts += [counted(workers, "worker")] if workers else []
     if not parts:
-        return f"No drift: {_count(len(declared), 'declared model')}, configured and running as in git"
+        return f"No drift: {counted(len(declared), 'declared model')}, configured and running as in git"
     if not drift["drifted"]:
         return f"No drift that counts; ignored: {', '.join(parts)}"
     return f"Drift: {', '.join(parts)}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _states(row: Row) -> tuple[str, str, str]:
@@ -85,7 +83,7 @@ def _running(instances: Sequence[Row]) -> str:
     if not instances:
         return "no instance"
     oldest = min(str(instance["created_at"]) for instance in instances)
-    return f"{_count(len(instances), 'instance')}, since {_clock(oldest)}"
+    return f"{counted(len(instances), 'instance')}, since {_clock(oldest)}"
 
 
 def _finding(finding: Row) -> Iterator[str]:
@@ -125,8 +123,4 @@ def _value(value: Any) -> str:
 def _line(cells: Sequence[str], columns: Sequence[int], indent: int = 2) -> str:
     """Cells in columns; a longer one is shortened, so that the columns stay in line."""
     widths = (*columns, WIDTH - indent - sum(columns))
-    return " " * indent + "".join(f"{_shortened(cell, width - 1):<{width}}" for cell, width in zip(cells, widths))
-
-
-def _shortened(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+    return " " * indent + "".join(f"{shortened(cell, width - 1):<{width}}" for cell, width in zip(cells, widths))

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import containers, engine_arguments, masking
+from .wording import counted
 
 SHARED_MEMORY_VARIABLE = "GPUSTACK_MODEL_RUNTIME_SHM_SIZE_GIB"
 
@@ -220,8 +221,7 @@ def _placements(plan: Mapping[str, Any]) -> list[Mapping[str, list[int]]]:
 
 def _placement_text(plan: Mapping[str, Any]) -> str:
     if plan.get("automatic_placement"):
-        count = len(plan["placement"])
-        return f"{count} host{'' if count == 1 else 's'} like {', '.join(sorted(plan['placement']))}"
+        return f"{counted(len(plan['placement']), 'host')} like {', '.join(sorted(plan['placement']))}"
     return " or ".join(", ".join(sorted(placement)) for placement in _placements(plan))
 
 

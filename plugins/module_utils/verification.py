@@ -12,6 +12,7 @@ from typing import Any
 
 from .engine_verification import differences
 from .startup_log import startup_figures
+from .wording import counted
 
 WIDTH = 120
 
@@ -46,12 +47,8 @@ def _outcome(right: int, declared: int) -> str:
     if not declared:
         return "No model is declared: set gpustack_models_declared."
     if right == declared:
-        return f"{_models(declared)} {'runs' if declared == 1 else 'run'} as planned"
-    return f"{right} of {_models(declared)} run as planned"
-
-
-def _models(count: int) -> str:
-    return f"{count} model" if count == 1 else f"{count} models"
+        return f"{counted(declared, 'model')} {'runs' if declared == 1 else 'run'} as planned"
+    return f"{right} of {counted(declared, 'model')} run as planned"
 
 
 def _members(name: str, plan: Mapping[str, Any]) -> Sequence[str]:
@@ -97,7 +94,7 @@ def _model(
         yield from _row(
             "instance",
             f"{instance['name']} {instance['state']} on {' + '.join(filter(None, hosts))}, "
-            f"{restarts} {'restart' if restarts == 1 else 'restarts'}",
+            f"{counted(restarts, 'restart')}",
         )
     yield from _row("engine runs with", "")
     for decision in plan.get("decisions") or []:

@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from ..wording import counted, joined
 
 WIDTH = 120
 _LABEL = 10
@@ -25,7 +27,7 @@ def text_of(result: Mapping[str, Any]) -> str:
 def outcome(result: Mapping[str, Any]) -> str:
     """One sentence: how many causes, consequences and warnings, and where."""
     looked, findings = result["looked_at"], result["findings"]
-    hosts = _count(len(looked["hosts"]), "host")
+    hosts = counted(len(looked["hosts"]), "host")
     if not looked["hosts"]:
         return "No host could be looked at"
     if not findings:
@@ -33,21 +35,17 @@ def outcome(result: Mapping[str, Any]) -> str:
     causes = [finding for finding in findings if not finding["symptom"] and finding["severity"] == "error"]
     symptoms = [finding for finding in findings if finding["symptom"]]
     warnings = len(findings) - len(causes) - len(symptoms)
-    counted = [
+    shown = [
         text
         for number, text in (
-            (len(causes), _count(len(causes), "cause")),
-            (len(symptoms), _count(len(symptoms), "consequence")),
-            (warnings, _count(warnings, "warning")),
+            (len(causes), counted(len(causes), "cause")),
+            (len(symptoms), counted(len(symptoms), "consequence")),
+            (warnings, counted(warnings, "warning")),
         )
         if number
     ]
     healthy = "Healthy, but " if result["exit_code"] == 0 else ""
-    return f"{healthy}{_joined(counted)} found on {hosts}. First: {_heading(findings[0])}"
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"{healthy}{joined(shown)} found on {hosts}. First: {_heading(findings[0])}"
 
 
 def _heading(finding: Mapping[str, Any]) -> str:
@@ -107,7 +105,3 @@ def page_of(result: Mapping[str, Any], generated_at: str) -> dict[str, Any]:
         "findings": findings,
         "looked_at": result["looked_at"],
     }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

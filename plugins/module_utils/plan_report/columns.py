@@ -9,6 +9,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from ..wording import shortened
+
 GAP = "  "
 
 
@@ -29,10 +31,6 @@ def beside(label: str, paragraphs: Sequence[str], column: int, width: int) -> li
     if lines and len(label) + len(GAP) <= column and lines[0].startswith(" " * column):
         return [label + lines[0][len(label) :], *lines[1:]]
     return [*_set_at(0, label, width), *lines]
-
-
-def shortened(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _set_at(column: int, paragraph: str, width: int) -> list[str]:

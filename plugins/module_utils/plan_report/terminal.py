@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from ..wording import shortened
 from . import words
-from .columns import beside, shortened, table
+from .columns import beside, table
 from .fleet import Claims, claims, placed_cards
 from .memory import FREE, KV_CACHE, OVERHEAD, UNPREDICTED, WEIGHTS, card_parts, limits
 from .model import Finding, Host, Layout, Plan, card_kinds

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..wording import counted, joined
 from .fleet import Claims, Seat
 from .model import Host, Layout, Plan, Prediction
 
@@ -55,16 +56,12 @@ def kv_cache(layout: Layout) -> str:
     return f"{size}, enough for {enough}" if enough else size
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def listed(items: Sequence[str], limit: int = 3) -> str:
     """``a, b and c``; past the limit ``a, b, c and 4 more``."""
     shown = list(items[:limit])
     if len(items) > limit:
         shown.append(f"{len(items) - limit} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return joined(shown)
 
 
 def spans(indexes: Sequence[int]) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ..wording import counted
+
 _LABELS = ("found", "wanted", "remedy")
 
 
@@ -25,13 +27,13 @@ def text_of(
 def _outcome(problems: Sequence[Mapping[str, Any]], host_count: int, consequence: str) -> str:
     errors = [problem for problem in problems if problem["severity"] == "error"]
     warnings = len(problems) - len(errors)
-    counted = [_count(len(errors), "problem")] if errors else []
-    counted += [_count(warnings, "warning")] if warnings else []
+    shown = [counted(len(errors), "problem")] if errors else []
+    shown += [counted(warnings, "warning")] if warnings else []
     if not errors:
-        return f"{_count(host_count, 'host')} ready" + (f", with {counted[0]}" if counted else ": no problems found")
+        return f"{counted(host_count, 'host')} ready" + (f", with {shown[0]}" if shown else ": no problems found")
     affected = len({host for problem in problems for host in problem["hosts"]})
-    place = f" on {affected} of {_count(host_count, 'host')}" if affected else ""
-    return f"{' and '.join(counted)}{place}" + (f", {consequence}" if consequence else "")
+    place = f" on {affected} of {counted(host_count, 'host')}" if affected else ""
+    return f"{' and '.join(shown)}{place}" + (f", {consequence}" if consequence else "")
 
 
 def _paragraph(problem: Mapping[str, Any]) -> str:
@@ -42,7 +44,3 @@ def _paragraph(problem: Mapping[str, Any]) -> str:
         first, *rest = str(problem[label]).splitlines() or [""]
         lines += [f"    {label:<8}{first}", *(f"{'':<12}{line}" for line in rest)]
     return "\n".join(lines)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
