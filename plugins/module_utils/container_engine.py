@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from .nvidia_stack.settings import refuse_unknown
 from .nvidia_stack.versions import matches
 
 MANAGED = "Managed by Ansible (gpuops.gpustack.container_engine)."
@@ -68,10 +69,7 @@ class Settings:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:
         """The settings in a dictionary. Raises ValueError with what was found and what is wanted."""
-        known = [one.name for one in fields(cls)]
-        unknown = sorted(set(data) - set(known))
-        if unknown:
-            raise ValueError(f"unknown settings {', '.join(unknown)}: wanted are {', '.join(known)}")
+        refuse_unknown(data, (one.name for one in fields(cls)))
         # Ansible before 2.19 makes an empty text of what is null.
         settings = cls(**{name: value for name, value in data.items() if (name, value) != ("live_restore", "")})
         if settings.source not in (DISTRIBUTION, DOCKER):

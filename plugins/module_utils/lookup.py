@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -38,6 +39,14 @@ def find_user(client: Client, name: str) -> Item | None:
 def find_api_key(client: Client, name: str) -> Item | None:
     """The key of that name that belongs to the user who asks."""
     return _named(client, "/v2/api-keys", {"search": name})
+
+
+def all_or_named(client: Client, path: str, find: Callable[[Client, str], Item | None], name: str | None) -> list[Item]:
+    """All of a kind, or the one of that name; empty when there is none."""
+    if name is None:
+        return list(client.listing(path))
+    item = find(client, name)
+    return [] if item is None else [item]
 
 
 def backend_named(client: Client, name: str) -> Item:

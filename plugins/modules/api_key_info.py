@@ -80,7 +80,7 @@ from typing import Any
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
-from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_api_key
+from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import all_or_named, find_api_key
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_api_key
 
 
@@ -90,11 +90,7 @@ def main() -> None:
 
 
 def _keys(name: str | None, client: Client) -> list[dict[str, Any]]:
-    if name is None:
-        found = list(client.listing("/v2/api-keys"))
-    else:
-        key = find_api_key(client, name)
-        found = [] if key is None else [key]
+    found = all_or_named(client, "/v2/api-keys", find_api_key, name)
     return sorted((show_api_key(key) for key in found), key=lambda key: str(key["name"]))
 
 

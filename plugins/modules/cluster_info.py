@@ -142,7 +142,7 @@ from typing import Any
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
-from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_cluster
+from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import all_or_named, find_cluster
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_cluster
 
 
@@ -154,12 +154,8 @@ def main() -> None:
 
 
 def _clusters(params: dict[str, Any], client: Client) -> list[dict[str, Any]]:
-    if params["name"] is None:
-        found = sorted(client.listing("/v2/clusters"), key=lambda cluster: str(cluster["name"]))
-    else:
-        cluster = find_cluster(client, params["name"])
-        found = [] if cluster is None else [cluster]
-    shown = [show_cluster(cluster) for cluster in found]
+    found = all_or_named(client, "/v2/clusters", find_cluster, params["name"])
+    shown = [show_cluster(cluster) for cluster in sorted(found, key=lambda cluster: str(cluster["name"]))]
     if params["registration"]:
         for cluster in shown:
             cluster["registration"] = client.get(f"/v2/clusters/{cluster['id']}/registration-token")

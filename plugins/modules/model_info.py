@@ -203,7 +203,7 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Clie
 from ansible_collections.gpuops.gpustack.plugins.module_utils.engine_configuration import edited, marker_of, stale
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
 from ansible_collections.gpuops.gpustack.plugins.module_utils.logs import read_log
-from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_model
+from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import all_or_named, find_model
 from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import secrets_of
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import (
     show_instance,
@@ -221,11 +221,7 @@ def main() -> None:
 
 def _models(module: GPUStackModule, client: Client) -> list[dict[str, Any]]:
     name = module.params["name"]
-    if name is None:
-        found = list(client.listing("/v2/models"))
-    else:
-        model = find_model(client, name)
-        found = [] if model is None else [model]
+    found = all_or_named(client, "/v2/models", find_model, name)
     if not found:
         return []
     only = {"model_id": found[0]["id"]} if name is not None else {}

@@ -103,7 +103,7 @@ from typing import Any
 from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
 from ansible_collections.gpuops.gpustack.plugins.module_utils.ensure import Writer
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
-from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_route
+from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import all_or_named, find_route
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_model_route
 from ansible_collections.gpuops.gpustack.plugins.module_utils.releases import ALLOWED_USERS, access_policy
 from ansible_collections.gpuops.gpustack.plugins.module_utils.route_targets import declared, key_of
@@ -118,11 +118,7 @@ def main() -> None:
 
 
 def _routes(name: str | None, client: Client, writer: Writer) -> list[dict[str, Any]]:
-    if name is None:
-        found = sorted(client.listing(KIND.path), key=lambda route: str(route["name"]))
-    else:
-        route = find_route(client, name)
-        found = [] if route is None else [route]
+    found = sorted(all_or_named(client, KIND.path, find_route, name), key=lambda route: str(route["name"]))
     if not found:
         return []
     only = {"route_id": found[0]["id"]} if name is not None else {}

@@ -84,7 +84,7 @@ from typing import Any
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
-from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_user
+from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import all_or_named, find_user
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_user
 
 
@@ -94,11 +94,7 @@ def main() -> None:
 
 
 def _users(name: str | None, client: Client) -> list[dict[str, Any]]:
-    if name is None:
-        found = list(client.listing("/v2/users"))
-    else:
-        user = find_user(client, name)
-        found = [] if user is None else [user]
+    found = all_or_named(client, "/v2/users", find_user, name)
     return sorted((show_user(user) for user in found), key=lambda user: str(user["name"]))
 
 

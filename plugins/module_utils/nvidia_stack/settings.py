@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -19,6 +19,14 @@ CUDA_CHOICES = ("toolkit", "libraries", "none")
 def _scalar(value: Any) -> Any:
     """YAML takes 12.9 for a number."""
     return value if isinstance(value, bool) else str(value)
+
+
+def refuse_unknown(data: Iterable[str], known: Iterable[str]) -> None:
+    """Raises ValueError with the names that are no settings, and those that are."""
+    names = list(known)
+    unknown = sorted(set(data) - set(names))
+    if unknown:
+        raise ValueError(f"unknown settings {', '.join(unknown)}: wanted are {', '.join(names)}")
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,7 @@ class Settings:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:
         """The settings in a dictionary. Raises ValueError with what was found and what is wanted."""
-        known = [one.name for one in fields(cls)]
-        unknown = sorted(set(data) - set(known))
-        if unknown:
-            raise ValueError(f"unknown settings {', '.join(unknown)}: wanted are {', '.join(known)}")
+        refuse_unknown(data, (one.name for one in fields(cls)))
         try:
             settings = cls(**{name: _scalar(value) for name, value in data.items()})
         except TypeError as error:
