@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from .. import preflight
 from .finding import Evidence, Finding, Layer, Look
+from .signature import ERROR
 
 # Preflight's findings by the layer that they are about; what is not here is about the host itself.
 _LAYERS = {
@@ -28,6 +29,8 @@ _PREFIXES = (
     ("nv", Layer.HARDWARE),
     ("no_devices", Layer.HARDWARE),
     ("mig", Layer.HARDWARE),
+    ("memory_", Layer.HARDWARE),
+    ("slowed_", Layer.HARDWARE),
     ("model_", Layer.MODEL_FILES),
     ("variable_", Layer.INVENTORY),
     ("mtu_", Layer.NETWORK),
@@ -45,6 +48,8 @@ _SETTINGS = {
 }
 # What is advice before an installation, and no illness of a fleet that runs.
 _ADVICE = frozenset({"memory_smaller_than_shared_memory"})
+# What keeps nobody from an installation, and is an illness of a fleet that runs.
+_ILLNESSES = frozenset({"memory_errors", "memory_worn", "slowed_by_heat", "slowed_by_power"})
 # What container_engines() tells, with the reason.
 _TOLD_ELSEWHERE = frozenset({"container_engine_unreachable"})
 # That a server does not answer can have its reason on the server's host; that nobody trusts its certificate cannot.
@@ -90,7 +95,7 @@ def preflight_findings(look: Look) -> Iterator[Finding]:
             wanted=problem["wanted"],
             remedy=problem["remedy"],
             hosts=problem["hosts"],
-            severity=problem["severity"],
+            severity=ERROR if code in _ILLNESSES else problem["severity"],
             symptom=code in _SYMPTOMS and "certificate" not in problem["found"],
             setting=_SETTINGS.get(code, ""),
         )

@@ -17,10 +17,13 @@ WANTED = "GPUs that the driver can use"
 def gpu_problem(fleet: Fleet) -> Iterator[Finding]:
     """What the driver and its tools say is wrong with the host, and workers without any GPU."""
     for host, facts in _worker_gpus(fleet).items():
-        problems = facts.get("problems") or []
+        problems, devices = facts.get("problems") or [], facts.get("devices") or []
+        # The faults of cards are among them, and are told with the cards, as what they are there.
+        of_cards = [problem.get("message") for device in devices for problem in device.get("problems") or []]
         for problem in problems:
-            yield _finding(host, "", problem)
-        if not facts.get("devices") and not problems:
+            if problem.get("message") not in of_cards:
+                yield _finding(host, "", problem)
+        if not devices and not problems:
             yield Finding(
                 [host],
                 "no NVIDIA GPU",

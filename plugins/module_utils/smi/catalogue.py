@@ -143,6 +143,32 @@ CATALOGUE: dict[str, Entry] = {
         "The infoROM of GPU {where} is corrupted: {line}",
         "The card computes, but ECC and power data may be wrong: have the infoROM restored or the card replaced.",
     ),
+    "memory_errors": Entry(
+        "GPU {where} had errors in its memory that ECC could not correct: {line}",
+        "What computed on the card then has failed or cannot be trusted. Drain the host, run "
+        "`nvidia-smi --gpu-reset -i <bus id>` or reboot it; have the card replaced when errors come again.",
+    ),
+    "memory_worn": Entry(
+        "GPU {where} can hardly replace bad memory any more: {line}",
+        "Have the card replaced: the next bad cell stays in use.",
+    ),
+    "memory_repair_pending": Entry(
+        "GPU {where} replaces bad memory at its next reset: {line}",
+        "Drain the host at the next maintenance and run `nvidia-smi --gpu-reset -i <bus id>`, or reboot it.",
+    ),
+    "slowed_by_heat": Entry(
+        "GPU {where} is slowed because it is too hot: {line}",
+        "Look at air flow, fans and dust of the host (`nvidia-smi -q -d TEMPERATURE -i <bus id>`); passively cooled "
+        "cards need the chassis' fans.",
+    ),
+    "slowed_by_power": Entry(
+        "GPU {where} is slowed by the host's power supply: {line}",
+        "The host pulls the card's power brake: look at power supplies, their cables and their redundancy.",
+    ),
+    "mig_change_pending": Entry(
+        "GPU {where} changes its MIG mode at the next reset: {line}",
+        "Decide now: `nvidia-smi -i <bus id> -mig 0` keeps a whole card, a reset in a maintenance makes the change.",
+    ),
     # One run of nvidia-smi
     "query_field_unsupported": Entry(
         "This driver does not know a field that was asked for: {line}",

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from ..pci_ids import ARCHITECTURES
 from . import values
 from .faults import faults
+from .health import health, readiness
 from .problems import cuda_problem, problem, sift
 from .reading import MAX_DEVICES, Device, Problem, Reading
 
@@ -26,6 +27,7 @@ _PLACES = {
     "memory_total": ("fb_memory_usage/total", "fb memory usage/total"),
     "memory_used": ("fb_memory_usage/used", "fb memory usage/used"),
     "mig": ("mig_mode/current_mig", "mig mode/current"),
+    "mig_pending": ("mig_mode/pending_mig", "mig mode/pending"),
     "mig_devices": ("mig_devices", "mig devices"),
     "fabric_state": ("fabric/state", "fabric/state"),
     "fabric_status": ("fabric/status", "fabric/status"),
@@ -41,7 +43,6 @@ _XML, _TEXT = 0, 1
 _FAMILIES = frozenset(ARCHITECTURES.values())
 
 _COUNT = re.compile(r"[0-9]{1,3}")
-_RECOVERY = re.compile(r"reset|reboot", re.IGNORECASE)
 _TEXT_CARD = re.compile(r"GPU ([0-9A-Fa-f:.]{7,16})\s*$")
 _TEXT_LINE = re.compile(r"( *)(\S[^:]{0,120}?)(?:\s*:(?:\s(.*))?)?$")
 _LINE_LENGTH = 400
@@ -50,20 +51,6 @@ _LINE_LENGTH = 400
 def _architecture(value: str | None) -> str | None:
     word = (value or "").strip().lower().replace("ada lovelace", "ada")
     return word if word in _FAMILIES else None
-
-
-def _health(told: dict[str, str], address: str | None, index: int | None) -> list[Problem]:
-    """What the driver says of a card's state: a reset that is due, an NVSwitch fabric that is not up."""
-    found = []
-    action = told.get("recovery_action", "")
-    if told.get("reset_required", "").lower() == "yes":
-        found.append(problem("gpu_requires_reset", "Reset Required: Yes", address, index))
-    elif _RECOVERY.search(action):
-        found.append(problem("gpu_requires_reset", f"GPU Recovery Action: {action}", address, index))
-    state, status = values.known(told.get("fabric_state")), values.known(told.get("fabric_status"))
-    if state and (state.lower() != "completed" or (status and status.lower() != "success")):
-        found.append(problem("fabric_not_ready", f"state {state}, status {status or 'unknown'}", address, index))
-    return found
 
 
 def _device(
@@ -84,7 +71,11 @@ def _device(
         mig=values.mig_mode(told.get("mig")),
         mig_instances=instances if instances or without_instances else None,
         pci_device_id=values.device_id(told.get("pci_device_id")),
-        problems=faults(told, sensors, address, index) + _health(told, address, index),
+        problems=[
+            *faults(told, sensors, address, index),
+            *readiness(told, address, index),
+            *health(lookup, form, address, index),
+        ],
     )
 
 

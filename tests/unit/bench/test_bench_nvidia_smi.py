@@ -119,3 +119,13 @@ def test_other_arguments_are_an_invalid_combination(arguments):
 
 def test_a_card_that_is_not_there():
     assert ask(REFERENCE, "-i", "7") == ("No devices were found\n", 6)
+
+
+def test_a_card_that_the_profile_makes_ill_says_so():
+    sick, hot = REFERENCE["gpus"]
+    profile = {**REFERENCE, "gpus": [{**sick, "uncorrected_errors": 2}, {**hot, "slowed_by": "HW Thermal Slowdown"}]}
+    root = ElementTree.fromstring(ask(profile, "-q", "-x")[0].split("\n", 2)[2])
+
+    assert [gpu.findtext("ecc_errors/volatile/double_bit/total") for gpu in root.findall("gpu")] == ["2", "0"]
+    reason = "clocks_event_reasons/clocks_event_reason_hw_thermal_slowdown"
+    assert [gpu.findtext(reason) for gpu in root.findall("gpu")] == ["Not Active", "Active"]

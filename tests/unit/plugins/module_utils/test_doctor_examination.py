@@ -20,6 +20,11 @@ ADDRESSES = {SERVER: "192.0.2.10", A: "192.0.2.11", B: "192.0.2.12"}
 CARD = {"index": 0, "name": "Tesla V100-PCIE-32GB", "compute_capability": "7.0", "usable": True, "problems": []}
 
 
+def ill_card(code: str) -> dict[str, Any]:
+    problem = {"code": code, "message": "found so", "remedy": "Do this."}
+    return {"driver_version": "580.95.05", "devices": [{**CARD, "problems": [problem]}], "problems": [problem]}
+
+
 def host(name: str) -> dict[str, Any]:
     worker = name != SERVER
     container = "gpustack-worker" if worker else "gpustack-server"
@@ -120,6 +125,8 @@ BROKEN: list[tuple[str, Any, tuple[str, list[str]]]] = [
      ("registry_unreachable", [A])),
     ("card off the bus", lambda look: look["hosts"][A]["logs"]["logs"][0].update(
         text="kernel: NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus."), ("gpu-off-the-bus", [A])),
+    ("memory errors", lambda look: look["hosts"][A].update(gpus=ill_card("memory_errors")), ("memory_errors", [A])),
+    ("card too hot", lambda look: look["hosts"][A].update(gpus=ill_card("slowed_by_heat")), ("slowed_by_heat", [A])),
     ("clock", lambda look: look["hosts"][B]["facts"].update(clock_offset_s=300.0), ("clocks_differ", [B])),
     ("stages on Volta", lambda look: look["hosts"][A]["engines"]["instances"].update(
         {"m-aaaaa": {"containers": [{"name": "m-aaaaa-run-0", "command": ["vllm", "--pipeline-parallel-size", "2"]}]}}),
@@ -133,6 +140,16 @@ def test_cause_is_the_first_finding(name: str, breakage: Any, expected: tuple[st
     breakage(look)
     assert first(look) == expected
     assert result_of(look)["exit_code"] == 1
+
+
+def test_what_waits_for_a_maintenance_is_told_and_is_no_illness() -> None:
+    look = healthy()
+    look["hosts"][A].update(gpus=ill_card("memory_repair_pending"))
+    result = result_of(look)
+    assert [(one["code"], one["layer"], one["severity"]) for one in result["findings"]] == [
+        ("memory_repair_pending", "hardware", "warning")
+    ]
+    assert result["exit_code"] == 0
 
 
 def test_consequence_says_what_it_follows_from() -> None:

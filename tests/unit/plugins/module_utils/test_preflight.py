@@ -318,6 +318,15 @@ def test_a_lost_gpu_brings_its_own_code_and_shows_in_the_count(fleet):
     ]
 
 
+def test_a_card_that_works_and_ails_is_a_warning_and_told_once(fleet):
+    ailment = {"code": "sensor_error", "message": "A sensor of GPU 1 cannot be read", "remedy": "Look at the fan."}
+    fleet["gpus"]["gpu-2"]["devices"][1]["problems"] = [ailment]
+    fleet["gpus"]["gpu-2"]["problems"] = [ailment]
+    assert short(problems_of(fleet)) == [
+        ("sensor_error", "warning", ["gpu-2"], "GPU 1 (Tesla V100-PCIE-32GB): A sensor of GPU 1 cannot be read")
+    ]
+
+
 def test_a_driver_problem_is_not_also_a_missing_gpu(fleet):
     fleet["gpus"]["gpu-2"].update(
         devices=[], driver_version=None, problems=[{"code": "driver_missing", "message": "m", "remedy": "r"}]

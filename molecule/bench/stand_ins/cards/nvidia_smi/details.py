@@ -92,8 +92,10 @@ def tree(host: Host, gpu: Gpu) -> tuple[Node, ...]:
             ("Free", "free", f"{gpu.free_mib} MiB"),
         ),
         Node("Compute Mode", "compute_mode", "Default"),
+        _clocks_event_reasons(gpu),
         _group("Utilization", "utilization", ("GPU", "gpu_util", "0 %"), ("Memory", "memory_util", "0 %")),
         _group("ECC Mode", "ecc_mode", ("Current", "current_ecc", "Enabled"), ("Pending", "pending_ecc", "Enabled")),
+        _ecc_errors(gpu),
         _group("Temperature", "temperature", ("GPU Current Temp", "gpu_temp", f"{gpu.temperature_c} C")),
         _group(
             "GPU Power Readings",
@@ -103,6 +105,29 @@ def tree(host: Host, gpu: Gpu) -> tuple[Node, ...]:
             ("Default Power Limit", "default_power_limit", watts),
         ),
         _processes(gpu),
+    )
+
+
+def _clocks_event_reasons(gpu: Gpu) -> Node:
+    reasons = ("HW Thermal Slowdown", "HW Power Brake Slowdown", "SW Thermal Slowdown")
+    told = [(name, f"clocks_event_reason_{name.lower().replace(' ', '_')}") for name in reasons]
+    return _group(
+        "Clocks Event Reasons",
+        "clocks_event_reasons",
+        *((name, tag, "Active" if name == gpu.slowed_by else "Not Active") for name, tag in told),
+    )
+
+
+def _ecc_errors(gpu: Gpu) -> Node:
+    """As cards before Turing have them."""
+    kinds = (
+        _group("Single Bit", "single_bit", ("Total", "total", "0")),
+        _group("Double Bit", "double_bit", ("Total", "total", str(gpu.uncorrected_errors))),
+    )
+    return Node(
+        "ECC Errors",
+        "ecc_errors",
+        children=(Node("Volatile", "volatile", children=kinds), Node("Aggregate", "aggregate", children=kinds)),
     )
 
 

@@ -63,6 +63,16 @@ class Gpu:
         return round(float(self.power_limit_w) * (BUSY_POWER_SHARE if self.processes else IDLE_POWER_SHARE), 2)
 
     @property
+    def uncorrected_errors(self) -> int:
+        """Of its memory, where the profile makes the card ill."""
+        return int(self.facts.get("uncorrected_errors", 0))
+
+    @property
+    def slowed_by(self) -> str | None:
+        """The reason why its clocks are slow, in nvidia-smi's words, where the profile makes the card ill."""
+        return self.facts.get("slowed_by")
+
+    @property
     def mig(self) -> str:
         """Disabled on cards that could be divided, N/A on all others."""
         return "Disabled" if self.architecture in ("Ampere", "Hopper", "Blackwell") and self.mig_capable else "N/A"
