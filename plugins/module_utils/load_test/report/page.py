@@ -19,9 +19,10 @@ _GIB_MIB = 1024
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure as planned, and as it is, as shares of the larger one."""
+    """A figure as planned, and as it is, as shares of the larger one. ``told``: printed or measured."""
 
     name: str
+    told: str
     predicted: str
     measured: str
     predicted_share: float
@@ -156,17 +157,35 @@ _MEMORY = (
 
 def _bars(record: Mapping[str, Any]) -> Iterator[Bar]:
     for name, planned, printed, form in _MEMORY:
-        expected, found = record["predicted"].get(planned), record["printed"].get(printed)
-        most = max(expected or 0, found or 0)
-        if most:
-            yield Bar(
-                name=name,
-                predicted=number(expected, form),
-                measured=number(found, form),
-                predicted_share=(expected or 0) / most,
-                measured_share=(found or 0) / most,
-                deviation=f"{(expected - found) / found:+.1%}" if expected and found else "",
-            )
+        yield from _bar(name, "printed", record["predicted"].get(planned), record["printed"].get(printed), form)
+    used = [
+        card["memory_used_mib"] / _GIB_MIB
+        for samples in record["gpus"].values()
+        for sample in samples
+        for card in sample["gpus"].values()
+        if card["memory_used_mib"] is not None
+    ]
+    yield from _bar(
+        "Memory of the fullest card",
+        "measured",
+        record["predicted"].get("budget_gib"),
+        max(used, default=None),
+        "{:.2f} GiB",
+    )
+
+
+def _bar(name: str, told: str, expected: float | None, found: float | None, form: str) -> Iterator[Bar]:
+    most = max(expected or 0, found or 0)
+    if most:
+        yield Bar(
+            name=name,
+            told=told,
+            predicted=number(expected, form),
+            measured=number(found, form),
+            predicted_share=(expected or 0) / most,
+            measured_share=(found or 0) / most,
+            deviation=f"{(expected - found) / found:+.1%}" if expected and found else "",
+        )
 
 
 def _cards(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

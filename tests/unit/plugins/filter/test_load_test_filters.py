@@ -226,6 +226,20 @@ def test_the_page_shows_curves_over_time_and_memory_as_planned_and_as_printed() 
     assert html.count("<svg") >= 4
 
 
+def test_the_page_shows_the_memory_of_the_fullest_card_as_planned_and_as_measured() -> None:
+    record = judged([sent(), sent()])
+    record["predicted"]["budget_gib"] = 28.56
+    card = {"temperature_c": 50, "utilization_percent": None}
+    record["gpus"] = {
+        "gpu-worker-a": [{"at": 1.0, "gpus": {"0": {**card, "memory_used_mib": 20480.0}}}],
+        "gpu-worker-b": [{"at": 1.0, "gpus": {"0": {**card, "memory_used_mib": 30720.0}}}],
+    }
+    html = load_test_report(record, "html")
+    assert "28.56 GiB" in html
+    assert "<b>measured</b>" in html
+    assert html.count("30.00 GiB") == 1
+
+
 def test_the_page_of_a_crash_shows_its_log_with_cause_and_consequence() -> None:
     memory = {
         **CRASHED,
