@@ -28,16 +28,8 @@ OF_THE_DISTRIBUTION = ("docker.io",)
 OF_DOCKER = ("docker-ce", "docker-ce-cli")  # always at one version
 OF_DOCKER_BESIDE = ("containerd.io",)
 
-# Entries that others write for Docker's repository; two with different keys make apt refuse both.
-STALE_FILES = {
-    APT: (
-        "/etc/apt/sources.list.d/docker.list",
-        "/etc/apt/sources.list.d/docker-ce.list",
-        "/etc/apt/sources.list.d/docker.sources",
-        "/etc/apt/keyrings/docker.gpg",
-    ),
-    DNF: ("/etc/yum.repos.d/docker-ce.repo",),
-}
+# Where Docker itself says its repository is; a mirror has an address of its own.
+PUBLIC_ADDRESS = "download.docker.com"
 PROXY_UNIT = "/etc/systemd/system/docker.service.d/gpustack-proxy.conf"
 # Before, the engine does not start with the key "proxies" in its configuration.
 FIRST_WITH_PROXIES = 23
@@ -93,7 +85,7 @@ def plan(
     * ``manager``: apt or dnf; ``packages``: ``[{"name", "version"}]``, an empty version is any; ``outdated``: the names
       of those that are not installed like that
     * ``repositories``: Docker's, as ``package_rehearsal`` takes it; empty where the distribution's packages are used
-    * ``stale_files``: entries of others for the same repository
+    * ``entry_pattern``: a regular expression for the lines of entries, whoever wrote them, for the same repository
     * ``daemon``: settings for daemon.json, the proxy among them where the engine takes it there
     * ``proxy_unit``: what an older engine needs instead, ``{"path", "content"}``
 
@@ -112,7 +104,7 @@ def plan(
         "packages": packages,
         "outdated": [one["name"] for one in packages if not _is_installed(one, installed or {})],
         "repositories": [_repository(manager, distribution, wanted.repository_url)] if from_docker else [],
-        "stale_files": list(STALE_FILES[manager]) if from_docker else [],
+        "entry_pattern": _entry_pattern(wanted.repository_url) if from_docker else "",
         **_configuration(wanted, engine_version),
     }
 
@@ -173,6 +165,11 @@ def _repository(manager: str, distribution: Mapping[str, str], url: str) -> dict
         "path": path,
         "content": "\n".join([f"# {MANAGED}", *lines, ""]),
     }
+
+
+def _entry_pattern(url: str) -> str:
+    """Two entries for one repository with different keys make apt refuse both, and every installer has its own name."""
+    return rf".*({re.escape(PUBLIC_ADDRESS)}|{re.escape(url.rstrip('/'))}/)"
 
 
 def _daemon(wanted: Settings) -> dict[str, Any]:

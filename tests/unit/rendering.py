@@ -2,40 +2,106 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A file of tasks as what it would do: for hosts of which there is none here, so that nothing is run."""
+"""A role as what it would do: for hosts of which there is none here, so that nothing is run.
+
+Conditions, loops, defaults and the role's own variables are evaluated by Ansible's templar, so that an expression that
+does not hold together fails here as it would on a host. It runs in a process of its own, because Ansible's loader of
+collections takes over the imports of the process that it is in.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2.nativetypes import NativeEnvironment
+from ansible.parsing.dataloader import DataLoader
+from ansible.plugins.loader import init_plugin_loader
+from ansible.template import Templar
 
-MODULES = {
-    "ansible.builtin.command",
-    "ansible.builtin.dnf",
-    "ansible.builtin.rpm_key",
-}
+from ansible_collections.gpuops.gpustack.plugins import module_utils
+
+try:
+    from ansible.template import trust_as_template
+except ImportError:  # before ansible-core 2.19 every text is a template
+
+    def trust_as_template(value: str) -> str:
+        return value
 
 
-def render(value: Any, variables: dict[str, Any]) -> Any:
-    """A task's arguments with their expressions evaluated."""
-    if isinstance(value, dict):
-        return {name: render(item, variables) for name, item in value.items()}
-    if isinstance(value, list):
-        return [render(item, variables) for item in value]
-    return NativeEnvironment().from_string(value).render(**variables) if isinstance(value, str) else value
+INCLUDES = {f"ansible.builtin.{verb}_tasks" for verb in ("include", "import")}
+KEYWORDS = {
+    "name", "when", "loop", "loop_control", "register", "notify", "vars", "no_log", "changed_when", "failed_when",
+    "check_mode", "diff", "throttle", "listen", "run_once",
+}  # fmt: skip
 
 
 def rendered(path: Path, variables: dict[str, Any]) -> list[tuple[str, Any]]:
-    """(module, arguments) of every task that would run, loops unrolled and conditions on variables evaluated."""
+    """(module, arguments) of every task that would run, in their order.
+
+    ``path`` is a file of a role's tasks or handlers; includes are followed. The role's defaults and variables count
+    below ``variables``, among which are facts, what earlier tasks have registered, and ``ansible_check_mode``.
+    """
+    return _process().submit(_rendered, path, variables).result()
+
+
+@lru_cache(maxsize=1)
+def _process() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), init_plugin_loader, ([str(_collections())],))
+
+
+def _collections() -> Path:
+    """Where this collection is imported from."""
+    return Path(module_utils.__path__[0]).parents[4]
+
+
+def _rendered(path: Path, variables: dict[str, Any]) -> list[tuple[str, Any]]:
+    role = path.parents[1]
+    known: dict[str, Any] = {}
+    for place in ("defaults", "vars"):
+        file = role / place / "main.yml"
+        known.update(_trusted(yaml.safe_load(file.read_text())) if file.exists() else {})
+    return _tasks(path, {**known, **variables})
+
+
+def _tasks(path: Path, variables: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [action for task in yaml.safe_load(path.read_text()) for action in _task(task, path, variables)]
+
+
+def _task(task: dict[str, Any], path: Path, variables: dict[str, Any]) -> list[tuple[str, Any]]:
+    own = {**variables, **_trusted(task.get("vars", {}))}
+    if "block" in task:
+        inner = [*task["block"], *task.get("always", [])]
+        return [action for one in inner for action in _task(one, path, own)] if _holds(task, own) else []
+    (module,) = set(task) - KEYWORDS
     actions = []
-    for task in yaml.safe_load(path.read_text()):
-        condition = task.get("when")
-        if condition and not NativeEnvironment().from_string(f"{{{{ {condition} }}}}").render(**variables):
+    for item in _value(task["loop"], own) if "loop" in task else [None]:
+        here = {**own, "item": item}
+        if not _holds(task, here):
             continue
-        (module,) = MODULES & set(task)
-        for item in render(task.get("loop", [None]), variables):
-            actions.append((module, render(task[module], {**variables, "item": item})))
+        if module in INCLUDES:
+            actions += _tasks(path.parent / _value(task[module], here), here)
+        else:
+            actions.append((module, _value(task.get(module), here)))
     return actions
+
+
+def _holds(task: dict[str, Any], variables: dict[str, Any]) -> bool:
+    conditions = task.get("when", [])
+    conditions = conditions if isinstance(conditions, list) else [conditions]
+    return all(_value(f"{{{{ {condition} }}}}", variables) for condition in conditions)
+
+
+def _value(value: Any, variables: dict[str, Any]) -> Any:
+    return Templar(DataLoader(), variables=variables).template(_trusted(value))
+
+
+def _trusted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _trusted(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_trusted(item) for item in value]
+    return trust_as_template(value) if isinstance(value, str) else value

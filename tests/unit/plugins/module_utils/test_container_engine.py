@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.container_engine import plan
@@ -24,7 +26,7 @@ def names(wanted):
 def test_docker_from_the_distribution_needs_no_repository():
     wanted = plan(DEBIAN, {})
     assert names(wanted) == ["docker.io", "iptables", "python3-requests"]
-    assert (wanted["manager"], wanted["repositories"], wanted["stale_files"], wanted["daemon"]) == ("apt", [], [], {})
+    assert (wanted["manager"], wanted["repositories"], wanted["entry_pattern"], wanted["daemon"]) == ("apt", [], "", {})
 
 
 def test_docker_from_its_own_repository():
@@ -44,7 +46,19 @@ def test_docker_from_its_own_repository():
         "Components: stable",
         "Signed-By: /etc/apt/keyrings/gpustack-docker.asc",
     ]
-    assert "/etc/apt/keyrings/docker.gpg" in wanted["stale_files"]
+
+
+@pytest.mark.parametrize(
+    ("line", "same"),
+    [
+        ("deb [signed-by=/etc/apt/keyrings/docker.gpg] https://download.docker.com/linux/debian x stable", True),
+        ("URIs: https://mirror.example.org/docker/debian", True),
+        ("URIs: https://mirror.example.org/docker-registry/debian", False),
+        ("URIs: https://mirror.example.org/debian", False),
+    ],
+)  # fmt: skip
+def test_entries_for_the_same_repository_are_known_by_their_address(line, same):
+    assert bool(re.match(plan(UBUNTU, DOCKER)["entry_pattern"], line)) is same
 
 
 def test_docker_on_rocky_comes_from_the_directory_of_centos():
