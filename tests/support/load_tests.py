@@ -31,9 +31,9 @@ PROFILES = {
         {"context_share": 0.25, "answer_tokens": 32, "concurrency": 1, "requests": 1},
         {"context_share": 1, "answer_tokens": 32, "concurrency": 1, "requests": 2},
     ],
-    "concurrent": [{"prompt_tokens": 1000, "answer_tokens": 64, "concurrency": 12, "requests": 24}],
+    "concurrent": [{"prompt_tokens": 1000, "answer_tokens": 64, "concurrency": 6, "requests": 12}],
 }
-# What makes the generator a bottleneck: it may have two connections, and shall keep twelve requests under way.
+# What makes the generator a bottleneck: it may have two connections, and shall keep six requests under way.
 FEW_CONNECTIONS = {"AIPERF_HTTP_CONNECTION_LIMIT": "2"}
 
 

@@ -44,7 +44,7 @@ def test_the_configuration_of_the_report_fails_and_the_crash_is_named(fleet: Fle
     assert "_TorchTensorAcceleratorChannel" in page
     assert "src=" not in page
     assert "<link" not in page
-    assert not (place.parent / "passed.json").exists()
+    assert not (place.parent / "passed").exists()
 
 
 def test_site_requires_a_test_and_the_planned_configuration_passes_it(fleet: Fleet, tmp_path: Path) -> None:
@@ -55,13 +55,15 @@ def test_site_requires_a_test_and_the_planned_configuration_passes_it(fleet: Fle
     found, place = newest_record(tmp_path)
     assert (found["verdict"], found["reasons"], found["stops"]) == ("passed", [], [])
     assert max(entry["figures"]["prompt_tokens_mean"] for entry in found["stages"]) > 0.97 * 32768
-    assert (place.parent / "passed.json").exists()
+    assert {path.name for path in (place.parent / "passed").iterdir()} == {"short", "long"}
     assert {host for host, samples in found["gpus"].items() if samples} == {"gpu-worker-a", "gpu-worker-b"}
     assert max(sample["kv_cache_usage"] or 0 for sample in found["samples"]) > 0.05
     assert [key for key in fleet.items("/v2/api-keys") if key["name"].startswith("load test")] == []
 
     again = site(*needed)
-    assert "1 of 1 models have passed one with their present configuration" in again.stdout, again.stdout[-3000:]
+    assert "1 of 1 models have passed short, long with their present configuration" in again.stdout, again.stdout[
+        -3000:
+    ]
     assert newest_record(tmp_path)[1] == place
 
 

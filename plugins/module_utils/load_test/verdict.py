@@ -4,8 +4,9 @@
 
 """Whether a load test is passed: a gate with limits.
 
-``failed`` is said of the engine, never of the machine that made the load: where that was the bottleneck, what it
-measured is worth nothing, and the verdict is ``inconclusive``. An engine that stopped has failed in any case.
+``failed`` is said of the engine, never of the machine that made the load. Where the load did not reach the engine,
+nothing was proven; where that machine was slow, a limit that was exceeded may be its doing: both are ``inconclusive``.
+A slow client takes nothing from limits that hold nevertheless, and an engine that stopped has failed in any case.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ LIMITS = (
     "kv_tokens_deviation_percent",
 )
 
-# The client is the bottleneck when less than this share of what it should keep in the engine is there while no request
-# waits there; when a request that is due leaves later than this (seconds, or share of an answer's time); or when its
-# processors have no time left and this share of an answer's time passes outside of the engine.
+# The load does not reach the engine when less than this share of what should be there is, while no request waits there.
 REACHED_SHARE = 0.8
 EMPTY_QUEUE = 0.5
+# The client is slow when requests that are due leave later than this (seconds, or share of an answer's time), or when
+# its processors have no time left and this share of an answer's time passes outside of the engine.
 LAG_SECONDS, LAG_SHARE = 0.5, 0.1
 BUSY_SHARE, OUTSIDE_SHARE = 0.9, 0.25
 # With fewer looks than this nothing is said of what the engine had.
@@ -165,10 +166,20 @@ def _stage(entry: Mapping[str, Any], seen: Mapping[str, Any], limits: Mapping[st
             yield Reason(INCONCLUSIVE, "generator", f"{name}: {entry['error']}", name)
         return
     figures = entry["figures"]
-    doubt = None if seen["stops"] else client_bound(stage, figures, seen)
-    if doubt:
-        yield Reason(INCONCLUSIVE, "client", f"{name}: {doubt}", name)
+    hollow = None if seen["stops"] else load_missed(stage, figures, seen)
+    if hollow:
+        yield Reason(INCONCLUSIVE, "client", f"{name}: {hollow}", name)
         return
+    exceeded = list(_exceeded(entry, limits))
+    slow = None if seen["stops"] or not exceeded else client_slow(figures, seen)
+    if slow:
+        yield Reason(INCONCLUSIVE, "client", f"{name}: {slow} {exceeded[0].message.partition(': ')[2]}", name)
+        return
+    yield from exceeded
+
+
+def _exceeded(entry: Mapping[str, Any], limits: Mapping[str, float | None]) -> Iterator[Reason]:
+    name, figures = entry["stage"]["name"], entry["figures"]
     if entry["generator"]["timed_out"]:
         yield Reason(FAILED, "errors_percent", f"{name}: not over after {entry['generator']['seconds']:.0f} s.", name)
     yield from _errors(name, figures, limits.get("errors_percent"))
@@ -186,33 +197,40 @@ def _stage(entry: Mapping[str, Any], seen: Mapping[str, Any], limits: Mapping[st
         yield Reason(FAILED, "answer_tokens_per_second", text, name)
 
 
-def client_bound(stage: Mapping[str, Any], figures: Mapping[str, Any], seen: Mapping[str, Any]) -> str | None:
-    """How the machine that made the load was the bottleneck; None when it was not, as far as can be told."""
-    busy = seen["cpu_busy"]
-    processors = f" Its processors were {busy:.0%} busy." if busy is not None else ""
-    lag, latency = figures["lag_seconds"], figures["latency_seconds"]
-    if lag and latency and lag["p95"] > max(LAG_SECONDS, LAG_SHARE * latency["p50"]):
-        return (
-            f"the load generator was late: requests that were due left up to {_seconds(lag['p95'])} later.{processors} "
-            "Run it on a machine with more to spare."
-        )
+def load_missed(stage: Mapping[str, Any], figures: Mapping[str, Any], seen: Mapping[str, Any]) -> str | None:
+    """How the load did not reach the engine; None when it did, as far as can be told."""
     asked = min(stage["concurrency"], figures["requests"])
     reached, waiting = seen["in_engine"], seen["waiting"]
-    if asked > 1 and reached is not None and reached < REACHED_SHARE * asked and waiting < EMPTY_QUEUE:
+    if asked == 1 or reached is None or reached >= REACHED_SHARE * asked or waiting >= EMPTY_QUEUE:
+        return None
+    return (
+        f"{asked} requests at once were asked for, and the engine had {reached:.0f} with none waiting, so the load did "
+        f"not reach it.{_processors(seen)} Look at the machine that makes the load, its limits on connections, and the "
+        "gateway in between."
+    )
+
+
+def client_slow(figures: Mapping[str, Any], seen: Mapping[str, Any]) -> str | None:
+    """How the machine that made the load was slow; None when it was not, as far as can be told."""
+    lag, latency, inside = figures["lag_seconds"], figures["latency_seconds"], seen["engine_latency_seconds"]
+    if lag and latency and lag["mean"] > max(LAG_SECONDS, LAG_SHARE * latency["mean"]):
         return (
-            f"{asked} requests at once were asked for, and the engine had {reached:.0f} with none waiting, so the load "
-            f"did not reach it.{processors} Look at the machine that makes the load, its limits on connections, and "
-            "the gateway in between."
+            f"the load generator was late: requests that were due left {_seconds(lag['mean'])} later."
+            f"{_processors(seen)} Run it on a machine with more to spare, before anything is said of this:"
         )
-    inside = seen["engine_latency_seconds"]
+    busy = seen["cpu_busy"]
     if busy is not None and busy >= BUSY_SHARE and latency and inside is not None:
         outside = (latency["mean"] - inside) / latency["mean"]
         if outside > OUTSIDE_SHARE:
             return (
-                f"{outside:.0%} of an answer's time passed outside of the engine.{processors} Run the load generator "
-                "on a machine with more to spare."
+                f"{outside:.0%} of an answer's time passed outside of the engine.{_processors(seen)} Run the load "
+                "generator on a machine with more to spare, before anything is said of this:"
             )
     return None
+
+
+def _processors(seen: Mapping[str, Any]) -> str:
+    return "" if seen["cpu_busy"] is None else f" Its processors were {seen['cpu_busy']:.0%} busy."
 
 
 def _errors(name: str, figures: Mapping[str, Any], most: float | None) -> Iterator[Reason]:
