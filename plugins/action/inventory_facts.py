@@ -10,12 +10,13 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils import inventory
+from ansible_collections.gpuops.gpustack.plugins.plugin_utils import requirements
 
 COLLECTION = Path(__file__).resolve().parents[2]
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
-    """Reads the inventory and the collection's own files, both of which only the controller has."""
+    """Reads the inventory, the collection's own files and what is installed, all of which only the controller has."""
 
     _requires_connection = False
 
@@ -27,6 +28,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         hostvars = variables["hostvars"]
         hosts = {host: hostvars.raw_get(host) for host in sorted({*hostvars} | {"localhost"})}
         facts = inventory.facts(variables["groups"], hosts, self._interface())
+        facts["controller"] = requirements.of_collection(COLLECTION, self._loader.load_from_file)
         return {**result, "changed": False, "ansible_facts": {"gpustack_inventory": facts}}
 
     def _interface(self) -> inventory.Interface:

@@ -63,6 +63,7 @@ def facts(
     """``gpustack_inventory``. ``hosts`` has every host's variables as they are written; ``groups`` are Ansible's."""
     variables: dict[str, list[str]] = {}
     placeholders: dict[str, list[str]] = {}
+    encrypted: dict[str, list[str]] = {}
     mentioned = set(interface.mentioned)
     for host, values in hosts.items():
         for name, value in values.items():
@@ -72,6 +73,8 @@ def facts(
                 placeholders.setdefault(name, []).append(host)
             if name not in _OF_ANSIBLE:
                 mentioned.update(found for text in _texts(value) for found in _NAME.findall(text))
+                if not all(map(_can_be_read, _leaves(value))):
+                    encrypted.setdefault(name, []).append(host)
     missing: dict[str, list[str]] = {}
     for group, roles in ROLES_OF_GROUPS.items():
         for host in groups.get(group, []):
@@ -84,6 +87,7 @@ def facts(
         "options": sorted(interface.options),
         "missing": {name: sorted(set(found)) for name, found in missing.items()},
         "placeholders": placeholders,
+        "encrypted": encrypted,
     }
 
 
@@ -100,11 +104,24 @@ def _is_placeholder(name: str, value: Any) -> bool:
 
 def _texts(value: Any) -> Iterator[str]:
     """The strings in a value; an encrypted one is none."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
+    return (leaf for leaf in _leaves(value) if isinstance(leaf, str))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
         for item in value.values():
-            yield from _texts(item)
+            yield from _leaves(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _texts(item)
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _can_be_read(value: Any) -> bool:
+    """False for an encrypted value without its password, which is the only one whose text cannot be had."""
+    try:
+        str(value)
+    except Exception:  # Ansible's own; this file knows nothing of Ansible
+        return False
+    return True

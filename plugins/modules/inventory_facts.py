@@ -9,13 +9,14 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: inventory_facts
 version_added: 1.0.0
-short_description: What an inventory says and what the collection's roles read of it
+short_description: What an inventory says, what the collection reads of it, and what the controller has
 description:
-  - Looks at the inventory as Ansible has read it, C(-e) included, and at the roles and playbooks of this collection,
-    and returns as C(gpustack_inventory) what P(gpuops.gpustack.preflight_problems#filter) needs to find misspelt
-    variables, missing groups and values that were never filled in.
+  - Looks at the inventory as Ansible has read it, C(-e) included, at the roles and playbooks of this collection, and at
+    what the controller has of what the collection needs, and returns as C(gpustack_inventory) what
+    P(gpuops.gpustack.preflight_problems#filter) needs to find misspelt variables, missing groups, values that were
+    never filled in and collections that are missing.
   - Needs no connection to any host. Values are looked at as they are written and never returned; nothing is templated,
-    so no lookup runs and no secret is decrypted.
+    so no lookup runs. An encrypted value is decrypted only to see whether that is possible.
 extends_documentation_fragment:
   - ansible.builtin.action_common_attributes
   - ansible.builtin.action_common_attributes.facts
@@ -85,4 +86,28 @@ ansible_facts:
           description: Variables that still have a value that is only an example, with their hosts.
           type: dict
           sample: {ansible_host: [gpu-worker-a]}
+        encrypted:
+          description: Variables with a value that no password decrypts that was given, with their hosts.
+          type: dict
+          sample: {vault_gpustack_admin_password: [gpu-worker-a]}
+        controller:
+          description: What the collection needs on the controller, first ansible-core, then other collections.
+          type: list
+          elements: dict
+          contains:
+            name:
+              description: V(ansible-core), or the collection's name.
+              type: str
+              sample: community.docker
+            wanted:
+              description: The versions that are good, as a specifier.
+              type: str
+              sample: ">=4.0.0"
+            found:
+              description: The version that is there, null when there is none.
+              type: str
+              sample: 4.8.3
+            satisfied:
+              description: Whether it is one of these.
+              type: bool
 """

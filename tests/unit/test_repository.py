@@ -88,6 +88,16 @@ def test_the_readme_of_a_role_tells_its_argument_specs(role: str) -> None:
     assert (PROJECT / "roles" / role / "README.md").read_text() == made, "run `make readmes`"
 
 
+# Those that need no inventory, and those that are part of others.
+WITHOUT_INVENTORY = {"adopt", "check_hosts", "check_inventory"}
+
+
+@pytest.mark.parametrize("playbook", sorted(path.stem for path in (PROJECT / "playbooks").glob("*.yml")))
+def test_a_playbook_looks_at_controller_and_inventory_first(playbook: str) -> None:
+    first = load(f"playbooks/{playbook}.yml")[0].get("ansible.builtin.import_playbook")
+    assert (first in ("check_inventory.yml", "preflight.yml")) is (playbook not in WITHOUT_INVENTORY)
+
+
 def test_version_is_written_once() -> None:
     version = load("galaxy.yml")["version"]
     for path in PROJECT.glob("plugins/**/*.py"):

@@ -7,6 +7,6 @@
 from __future__ import annotations
 
 from .problems import problems_of
-from .text import text_of
+from .text import line_of, text_of
 
-__all__ = ["problems_of", "text_of"]
+__all__ = ["line_of", "problems_of", "text_of"]

@@ -10,8 +10,10 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..wording import joined
 from .fleet import Finding, Fleet
 
+SERVERS = "gpustack_servers"
 WORKERS = "gpustack_workers"
 # Two names that are this similar are one name and a slip of the finger.
 SIMILAR = 0.85
@@ -33,7 +35,9 @@ def workers_missing(fleet: Fleet) -> Iterator[Finding]:
     groups = _of(fleet, "groups")
     if not _hosts(fleet) or groups.get(WORKERS):
         return
-    near = _nearest(WORKERS, [name for name in groups if groups[name] and name not in ("all", "ungrouped")], 0.6)
+    near = _nearest(
+        WORKERS, [name for name in groups if groups[name] and name not in ("all", "ungrouped", SERVERS)], 0.6
+    )
     found = f"the group {WORKERS} has no hosts" if WORKERS in groups else f"no group {WORKERS}"
     yield Finding(
         [],
@@ -43,14 +47,27 @@ def workers_missing(fleet: Fleet) -> Iterator[Finding]:
     )
 
 
-def placeholder_left(fleet: Fleet) -> Iterator[Finding]:
-    """The example's addresses and password are nobody's."""
-    for name, hosts in sorted(_of(fleet, "placeholders").items()):
+def value_encrypted(fleet: Fleet) -> Iterator[Finding]:
+    """It would end the run in the middle, where it is first needed."""
+    for name, hosts in sorted(_of(fleet, "encrypted").items()):
         yield Finding(
             _where(fleet, hosts),
-            f"{name} has the value that inventories/example gives it",
-            "the value of your fleet",
-            f"Copy inventories/example to inventories/mine and set {name} there.",
+            f"{name} is encrypted, and no password that was given decrypts it",
+            "its password",
+            "Add --ask-vault-pass, or --vault-password-file FILE.",
+        )
+
+
+def placeholder_left(fleet: Fleet) -> Iterator[Finding]:
+    """The example's addresses and password are nobody's."""
+    placeholders = _of(fleet, "placeholders")
+    names = sorted(placeholders)
+    if names:
+        yield Finding(
+            _where(fleet, sorted({host for hosts in placeholders.values() for host in hosts})),
+            f"{joined(names)} still {'has' if len(names) == 1 else 'have'} the values of inventories/example",
+            "the values of your fleet",
+            "Fill them in, in a copy (cp -r inventories/example inventories/mine), and run with -i inventories/mine.",
         )
 
 

@@ -11,7 +11,15 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from . import connection_checks, engine_checks, gpu_checks, host_checks, inventory_checks, site_checks
+from . import (
+    connection_checks,
+    controller_checks,
+    engine_checks,
+    gpu_checks,
+    host_checks,
+    inventory_checks,
+    site_checks,
+)
 from .fleet import Finding, Fleet
 
 ERROR = "error"
@@ -47,9 +55,12 @@ class Check:
 
 # In the order in which a person would go about it: what everything needs first, hosts before GPUs before models.
 CHECKS = (
+    Check(controller_checks.ansible_core_unsupported, ERROR, "this ansible-core is not supported", INVENTORY),
+    Check(controller_checks.collection_missing, ERROR, "a collection is missing", INVENTORY),
     Check(inventory_checks.inventory_empty, ERROR, "the inventory has no hosts", INVENTORY),
     Check(inventory_checks.workers_missing, ERROR, "the inventory has no workers", INVENTORY),
-    Check(inventory_checks.placeholder_left, ERROR, "a value of the example is still there", INVENTORY),
+    Check(inventory_checks.value_encrypted, ERROR, "a value cannot be decrypted", INVENTORY),
+    Check(inventory_checks.placeholder_left, ERROR, "values of the example are still there", INVENTORY),
     Check(inventory_checks.required_variable_missing, ERROR, "a variable that must be set is missing", INVENTORY),
     Check(inventory_checks.variable_misspelt, ERROR, "a variable is misspelt", INVENTORY),
     Check(inventory_checks.variable_unread, WARNING, "nobody reads a variable", INVENTORY),

@@ -24,6 +24,18 @@ def text_of(
     return "\n\n".join([_outcome(problems, len(hosts), consequence), *map(_paragraph, problems)])
 
 
+def line_of(problems: Sequence[Mapping[str, Any]], consequence: str = "nothing was changed") -> str:
+    """One line: what errors have led to, and of the first one what was found and what to do. Empty without errors."""
+    errors = [problem for problem in problems if problem["severity"] == "error"]
+    if not errors:
+        return ""
+    first = errors[0]
+    where = f"{', '.join(first['hosts'])}: " if first["hosts"] else ""
+    several = f", for {counted(len(errors), 'problem')}. The first" if errors[1:] else ""
+    line = f"{consequence}{several}: {where}{first['found']}. {first['remedy']}"
+    return " ".join(f"{line[0].upper()}{line[1:]}".split())
+
+
 def _outcome(problems: Sequence[Mapping[str, Any]], host_count: int, consequence: str) -> str:
     errors = [problem for problem in problems if problem["severity"] == "error"]
     warnings = len(problems) - len(errors)

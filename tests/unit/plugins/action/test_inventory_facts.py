@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
+import yaml
+from ansible import release
 from ansible.inventory.manager import InventoryManager
 from ansible.parsing.dataloader import DataLoader
+from ansible.parsing.vault import VaultLib, VaultSecret
 from ansible.vars.hostvars import HostVars
 from ansible.vars.manager import VariableManager
 
@@ -64,3 +68,24 @@ def test_values_are_not_templated_and_not_returned(look, tmp_path):
     facts = look(tmp_path / "hosts.yml")
     assert facts["variables"] == {"gpustack_server_admin_password": ["a"], "gpustack_worker_ip": ["a"]}
     assert "s3cret" not in repr(facts)
+
+
+def test_the_controller_that_runs_this_is_good_enough(look):
+    requirements = {each["name"]: each for each in look(PROJECT / "inventories/demo")["controller"]}
+    assert list(requirements) == ["ansible-core", "community.docker"]
+    assert requirements["ansible-core"] == {
+        "name": "ansible-core",
+        "wanted": ">=2.18.0",
+        "found": release.__version__,
+        "satisfied": True,
+    }
+
+
+def test_a_value_encrypted_by_itself_without_its_password(look, tmp_path):
+    secret = VaultLib([("default", VaultSecret(b"right"))]).encrypt("s3cret", vault_id="default").decode()
+    (tmp_path / "hosts.yml").write_text(
+        yaml.safe_dump({"gpustack_workers": {"hosts": {"a": {"vault_password": "SECRET"}}}}).replace(
+            "SECRET", "!vault |\n" + textwrap.indent(secret, " " * 10)
+        )
+    )
+    assert look(tmp_path / "hosts.yml")["encrypted"] == {"vault_password": ["a"]}

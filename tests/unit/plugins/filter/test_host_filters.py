@@ -12,13 +12,14 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.gpuops.gpustack.plugins.filter import (
     engine_differences,
+    preflight_line,
     preflight_problems,
     preflight_text,
     startup_figures,
 )
 from ansible_collections.gpuops.gpustack.plugins.module_utils.preflight.fleet import Fleet
 
-MODULES = (preflight_problems, preflight_text, engine_differences, startup_figures)
+MODULES = (preflight_line, preflight_problems, preflight_text, engine_differences, startup_figures)
 FILTERS = {name: function for module in MODULES for name, function in module.FilterModule().filters().items()}
 
 
@@ -28,6 +29,8 @@ def test_preflight_problems_and_their_text():
     assert [problem["code"] for problem in problems] == ["shared_memory_too_small"]
     text = FILTERS["preflight_text"](problems, ["a", "b"])
     assert text.splitlines()[0] == "1 problem on 1 of 2 hosts, nothing was changed"
+    line = FILTERS["preflight_line"](problems, "nothing happened")
+    assert line.startswith("Nothing happened: a: /dev/shm of 64 MiB. ")
 
 
 def test_engine_differences():
@@ -46,6 +49,7 @@ def test_startup_figures():
         ("preflight_problems", [{}], "the key hosts is missing"),
         ("preflight_problems", [{"hosts": {"a": "down"}, "workers": {"a": {}}, "ports": {}}], "documentation"),
         ("preflight_text", [[{"no": "problem"}], []], "The result of preflight_problems"),
+        ("preflight_line", [[{"no": "problem"}]], "The result of preflight_problems"),
         ("preflight_text", [None, []], "The result of preflight_problems"),
         ("engine_differences", ["plan", {}, "m"], "the plan is a str"),
         ("engine_differences", [{}, ["x"], "m"], "engines is a list"),

@@ -8,7 +8,7 @@ import copy
 
 import pytest
 
-from ansible_collections.gpuops.gpustack.plugins.module_utils.preflight import problems_of, text_of
+from ansible_collections.gpuops.gpustack.plugins.module_utils.preflight import line_of, problems_of, text_of
 from ansible_collections.gpuops.gpustack.plugins.module_utils.preflight.problems import CHECKS
 
 MODEL = "/var/lib/models/example"
@@ -532,3 +532,25 @@ def test_the_first_line_says_what_was_changed_before(so_far, first_line):
 
 def test_a_problem_of_the_fleet_names_no_host():
     assert text_of([OF_THE_FLEET], []).splitlines()[2] == "  /dev/shm is too small [error: shared_memory_too_small]"
+
+
+@pytest.mark.parametrize(
+    ("problems", "consequence", "line"),
+    [
+        ([], "nothing was changed", ""),
+        ([WARNING], "nothing was changed", ""),
+        (
+            [PROBLEM],
+            "nothing was changed",
+            "Nothing was changed: gpu-2: /dev/shm of 64 MiB. first line second line",
+        ),
+        (
+            [WARNING, OF_THE_FLEET, PROBLEM],
+            "the NVIDIA stack is installed on a, nothing of GPUStack was changed",
+            "The NVIDIA stack is installed on a, nothing of GPUStack was changed, for 2 problems. The first: "
+            "/dev/shm of 64 MiB. first line second line",
+        ),
+    ],
+)
+def test_the_line_that_stops_a_run_has_the_first_error_and_its_remedy(problems, consequence, line):
+    assert line_of(problems, consequence) == line

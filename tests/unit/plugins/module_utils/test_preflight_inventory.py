@@ -110,6 +110,12 @@ def test_a_misspelt_group_is_named_in_the_remedy():
     assert problem["remedy"] == "Rename the group gpustack_worker to gpustack_workers."
 
 
+def test_the_servers_are_no_misspelt_workers():
+    facts = inventory.facts({"gpustack_servers": ["a"]}, {"a": {}}, INTERFACE)
+    remedies = [problem["remedy"] for problem in problems_of({"hosts": {}, "inventory": facts}, needs=["inventory"])]
+    assert remedies[0] == "Put the hosts with GPUs into the group gpustack_workers."
+
+
 def test_a_worker_needs_what_its_role_and_the_servers_require():
     facts = inventory.facts(
         {"gpustack_workers": ["a"], "gpustack_servers": ["s"]}, {"a": {"gpustack_server_url": "u"}, "s": {}}, INTERFACE
@@ -140,8 +146,57 @@ def test_values_of_the_example(name, value, is_one):
         (
             "placeholder_left",
             ["a"],
-            f"{name} has the value that inventories/example gives it",
-            "the value of your fleet",
+            f"{name} still has the values of inventories/example",
+            "the values of your fleet",
         )
     ]
     assert found({"a": {name: value}}) == (expected if is_one else [])
+
+
+def test_all_values_of_the_example_are_one_problem():
+    ((_code, hosts, said, _wanted),) = found(
+        {"a": {"ansible_host": "192.0.2.1", "vault_password": "CHANGE-ME"}, "b": {"ansible_host": "192.0.2.2"}}
+    )
+    assert (hosts, said) == ([], "ansible_host and vault_password still have the values of inventories/example")
+
+
+class Encrypted:
+    """What Ansible has for a value that it could not decrypt."""
+
+    def __str__(self):
+        raise ValueError("no secret")
+
+
+@pytest.mark.parametrize("value", [Encrypted(), ["x", Encrypted()], {"nested": {"key": Encrypted()}}])
+def test_a_value_that_no_password_decrypts(value):
+    ((code, hosts, said, _wanted),) = found({"a": {"vault_password": value}})
+    assert (code, hosts) == ("value_encrypted", ["a"])
+    assert said == "vault_password is encrypted, and no password that was given decrypts it"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "code", "said"),
+    [
+        ({"name": "ansible-core", "found": "2.18.1", "satisfied": True}, None, None),
+        (
+            {"name": "ansible-core", "found": "2.17.9", "satisfied": False},
+            "ansible_core_unsupported",
+            "ansible-core 2.17.9 runs this",
+        ),
+        (
+            {"name": "community.docker", "found": None, "satisfied": False},
+            "collection_missing",
+            "the collection community.docker is not installed",
+        ),
+        (
+            {"name": "community.docker", "found": "3.9.0", "satisfied": False},
+            "collection_missing",
+            "the collection community.docker 3.9.0 is too old",
+        ),
+    ],
+)
+def test_what_the_controller_lacks(requirement, code, said):
+    facts = {"groups": {"gpustack_workers": ["a"]}, "controller": [{"wanted": ">=4.0.0", **requirement}]}
+    problems = problems_of({"hosts": {}, "inventory": facts}, needs=["inventory"])
+    assert [(problem["code"], problem["found"]) for problem in problems] == ([(code, said)] if code else [])
+    assert all(problem["wanted"] == f"{requirement['name']} >=4.0.0" for problem in problems)
