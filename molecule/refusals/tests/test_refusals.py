@@ -234,7 +234,7 @@ def test_unreachable_host(tmp_path: Path) -> None:
         "gpustack_workers:\n  hosts:\n    gpu-worker-b:\n      ansible_host: 172.30.0.99\n"
     )
     run = site("-i", str(tmp_path / "away.yml"))
-    refused(run, "172.30.0.99", "gpu-worker-b", "could not be looked at, for the reason above; nothing was changed")
+    refused(run, "172.30.0.99", "gpu-worker-b", "Nothing was changed", "could not be looked at, for the reason above")
 
 
 def test_plan_alone_writes_page_and_data_and_changes_no_host(tmp_path: Path) -> None:
