@@ -12,6 +12,7 @@ from typing import Any
 from .fleet import Finding, Fleet, by_value
 
 WANTED = "GPUs that the driver can use"
+WHOLE = "GPUs with nothing wrong with them"
 
 
 def gpu_problem(fleet: Fleet) -> Iterator[Finding]:
@@ -46,7 +47,7 @@ def gpu_impaired(fleet: Fleet) -> Iterator[Finding]:
     for host, device in _devices(fleet):
         if device.get("usable", True):
             for problem in device.get("problems") or []:
-                yield _finding(host, _label(device), problem)
+                yield _finding(host, _label(device), problem, WHOLE)
 
 
 def gpu_count_differs(fleet: Fleet) -> Iterator[Finding]:
@@ -96,12 +97,12 @@ def _versions_differ(versions: Mapping[str, str], wanted: str) -> Iterator[Findi
         )
 
 
-def _finding(host: str, subject: str, problem: Mapping[str, Any]) -> Finding:
+def _finding(host: str, subject: str, problem: Mapping[str, Any], wanted: str = WANTED) -> Finding:
     message = str(problem.get("message", ""))
     return Finding(
         [host],
         f"{subject}: {message}" if subject else message,
-        WANTED,
+        wanted,
         str(problem.get("remedy") or "nvidia-smi -q and dmesg on the host tell more."),
         code=problem.get("code"),
     )
