@@ -22,7 +22,7 @@ from api_server import PASSWORD, ApiServer, images
 from fault_proxy import FaultProxy
 from module_runner import run_module
 
-from ansible_collections.gpuops.gpustack.plugins.module_utils import client
+from ansible_collections.gpuops.gpustack.plugins.module_utils import client, evaluation
 
 RELEASES = ("v2.1.1", "v2.3.0")
 Call = Callable[..., dict[str, Any]]
@@ -83,7 +83,10 @@ def call(proxy: FaultProxy) -> Call:
         module = importlib.import_module(f"ansible_collections.gpuops.gpustack.plugins.modules.{name}")
         proxy.passed.clear()
         connection = {"server_url": proxy.url, "username": "admin", "password": PASSWORD}
-        with mock.patch.object(client, "RETRY_DELAYS_SECONDS", (0.1, 0.1, 0.1)):
+        with (
+            mock.patch.object(client, "RETRY_DELAYS_SECONDS", (0.1, 0.1, 0.1)),
+            mock.patch.object(evaluation, "PAUSE_SECONDS", 0.1),
+        ):
             return run_module(module.main, {**connection, **options}, check_mode=check, diff=True)
 
     return run
