@@ -18,6 +18,8 @@ _CHANGED = f"{MASK} (changed)"
 MAPPINGS_WITH_SECRETS = ("env", "worker_config")
 PARAMETERS_WITH_SECRETS = ("backend_parameters",)
 FIELDS_WITH_SECRETS = (*MAPPINGS_WITH_SECRETS, *PARAMETERS_WITH_SECRETS)
+# Lists of objects with the same fields again: the roles of a model whose prefill and decode are engines of their own.
+_PARTS_WITH_SECRETS = ("roles",)
 
 # Replacing a shorter text wherever it occurs would blot out ordinary output ("1", "on").
 _SHORTEST_REPLACED = 6
@@ -68,6 +70,9 @@ def mask_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     for name in PARAMETERS_WITH_SECRETS:
         if name in masked:
             masked[name] = mask_parameters(masked[name])
+    for name in _PARTS_WITH_SECRETS:
+        if masked.get(name):
+            masked[name] = [mask_fields(part) for part in masked[name]]
     return masked
 
 
@@ -96,6 +101,8 @@ def secrets_of(fields: Mapping[str, Any]) -> set[str]:
         for item, shown in zip(parameters, mask_parameters(parameters) or []):
             if item != shown:
                 found.add(item[len(shown) - len(MASK) :])
+    for field in _PARTS_WITH_SECRETS:
+        found = found.union(*map(secrets_of, fields.get(field) or []))
     return {value for value in found if len(value) >= _SHORTEST_REPLACED}
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import (
     mask_change,
+    mask_fields,
     mask_mapping,
     mask_parameters,
     mask_url,
@@ -114,3 +115,11 @@ def test_user_and_password_in_an_address_are_masked_and_their_change_is_seen() -
         {"env": {"HTTP_PROXY": "http://********@proxy:3128", "LEVEL": "1"}},
         {"env": {"HTTP_PROXY": "http://********@proxy:3128 (changed)", "LEVEL": "2"}},
     )
+
+
+def test_roles_of_a_model_have_secrets_of_their_own() -> None:
+    role = {"name": "prefill", "env": {"HF_TOKEN": "hf_of_prefill"}, "backend_parameters": ["--api-key=sk-prefill"]}
+    model = {"name": "split", "roles": [role, {"name": "decode", "env": None}]}
+    masked = {"name": "prefill", "env": {"HF_TOKEN": "********"}, "backend_parameters": ["--api-key=********"]}
+    assert mask_fields(model) == {"name": "split", "roles": [masked, {"name": "decode", "env": None}]}
+    assert secrets_of(model) == {"hf_of_prefill", "sk-prefill"}
