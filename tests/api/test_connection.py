@@ -97,6 +97,15 @@ SECRETS = {
     "hf_token": "hf_QwErTyUiOpAsDfGhJk",
     "registry_password": "r3g1stry-s3cr3t-0815",
     "engine_key": "sk-engine-0123456789abcdef",
+    "proxy_password": "pr0xy-w0rd",
+}
+SECRETIVE: dict[str, Any] = {
+    "name": "secretive",
+    "cluster": "racks",
+    "local_path": "/m",
+    "replicas": 0,
+    "env": {"HF_TOKEN": "{{ hf_token }}", "HTTP_PROXY": "http://user:{{ proxy_password }}@proxy:3128"},
+    "backend_parameters": ["--api-token={{ engine_key }}"],
 }
 TASKS: list[dict[str, Any]] = [
     {"api_key": {"name": "secretive", "state": "absent"}},
@@ -112,18 +121,23 @@ TASKS: list[dict[str, Any]] = [
         }
     },
     {"backend_version_info": {}},
-    {
-        "model": {
-            "name": "secretive",
-            "cluster": "racks",
-            "local_path": "/m",
-            "replicas": 0,
-            "wait": False,
-            "env": {"HF_TOKEN": "{{ hf_token }}"},
-            "backend_parameters": ["--api-token={{ engine_key }}"],
-        }
-    },
+    {"model": {**SECRETIVE, "wait": False}},
     {"model_info": {}},
+    {"models": {"models": [{**SECRETIVE, "description": "In one call"}]}},
+    {
+        "models": {
+            "models": [
+                {**SECRETIVE, "env": {"HF_TOKEN": "{{ engine_key }}"}},
+                {**SECRETIVE, "name": "secretive2", "backend_parameters": ["--api-token={{ engine_key }}", "--port=1"]},
+            ],
+        },
+        "ignore_errors": True,
+    },
+    {"models": {"models": [SECRETIVE, {**SECRETIVE, "replicas": "none"}]}, "ignore_errors": True},
+    {"models": {"models": [SECRETIVE, SECRETIVE]}, "ignore_errors": True},
+    {"model_route": {"name": "secretive-route", "targets": [{"model": "secretive"}]}},
+    {"model_route": {"name": "secretive-route", "state": "absent"}},
+    {"worker_info": {}},
     {"cluster_info": {}},
     {"api_key": {"name": "secretive", "path": "{{ key_path }}"}},
     {"api_key": {"name": "secretive", "path": "{{ key_path }}"}},

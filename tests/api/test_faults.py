@@ -84,6 +84,37 @@ def _arm(proxy: FaultProxy) -> None:
     proxy.faults[0].times = 10**6
 
 
+CHANGED = [
+    ("cluster", {"name": "hit", "description": "d"}, {"description": "e"}),
+    ("user", {"name": "hit", "user_password": "Looking_Glass1"}, {"full_name": "Hit"}),
+    ("model", {"name": "hit", "local_path": "/m", "replicas": 0, "wait": False}, {"description": "e"}),
+    ("model_route", {"name": "hit-route", "targets": [{"model": "hit"}]}, {"targets": [{"model": "hit", "weight": 7}]}),
+    ("backend_version", {"name": "1-hit-custom", "image_name": "x"}, {"image_name": "y"}),
+    ("worker", {"name": "gpu-worker-a"}, {"labels": {"rack": "12"}, "maintenance": True}),
+]
+
+
+@pytest.mark.usefixtures("clean", "worker")
+@pytest.mark.parametrize(
+    "fault", [Fault("cut", "PUT"), Fault("lost", "PUT"), Fault(500, "PUT")], ids=["cut-before", "cut-after", "500"]
+)
+def test_run_after_a_change_that_broke_off_ends_in_the_declared_state(
+    fault: Fault, proxy: FaultProxy, call: Call
+) -> None:
+    for module, options, change in CHANGED:
+        call(module, **options)
+        # Of what belongs to a route the server takes some by POST.
+        proxy.faults = [
+            Fault(fault.kind, method) for method in (("PUT", "POST") if module == "model_route" else ("PUT",))
+        ]
+        assert call(module, **{**options, **change}).get("failed") is True, module
+        proxy.reset()
+        second = call(module, **{**options, **change})
+        assert second.get("failed") is None, (module, second)
+        assert call(module, **{**options, **change})["changed"] is False
+    call("backend_version", name="1-hit-custom", state="absent")
+
+
 @pytest.mark.usefixtures("clean")
 def test_rate_limit_is_waited_for(server: ApiServer, proxy: FaultProxy, call: Call) -> None:
     proxy.faults = [

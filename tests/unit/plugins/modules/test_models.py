@@ -11,8 +11,8 @@ import yaml
 from api_modules import call
 from fake_gpustack import COMES_UP, CRASHES, PASSWORD, FakeGPUStack
 
+from ansible_collections.gpuops.gpustack.plugins.doc_fragments.model_fields import ModuleDocFragment
 from ansible_collections.gpuops.gpustack.plugins.module_utils.model_spec import OPTIONS
-from ansible_collections.gpuops.gpustack.plugins.modules import models
 
 ON_A = {"gpu_ids": ["gpu-worker-a:cuda:0", "gpu-worker-a:cuda:1"]}
 ON_B = {"gpu_ids": ["gpu-worker-b:cuda:0", "gpu-worker-b:cuda:1"]}
@@ -524,6 +524,11 @@ def test_documentation_tells_every_option_of_a_model() -> None:
     def names(options: dict[str, Any], inner: str) -> dict[str, Any]:
         return {name: names(option.get(inner) or {}, inner) for name, option in options.items()}
 
-    documented = yaml.safe_load(models.DOCUMENTATION)["options"]["models"]["suboptions"]
+    documented = yaml.safe_load(ModuleDocFragment.LISTED)["options"]["models"]["suboptions"]
     own = {"rollout": {}, "planned": {}, "gpu_selectors": {"gpu_ids": {}, "gpus_per_replica": {}}}
     assert names(documented, "suboptions") == {**names(OPTIONS, "options"), **own}
+    assert documented["huggingface_repo_id"]["description"][1] == (
+        "A new model needs exactly one of O(models[].huggingface_repo_id), O(models[].model_scope_model_id) and "
+        "O(models[].local_path)."
+    )
+    assert "O(gpuops.gpustack.model_route#module:generic_proxy)" in documented["generic_proxy"]["description"][0]

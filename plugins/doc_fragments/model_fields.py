@@ -1,0 +1,355 @@
+# Copyright: (c) 2026, gpuops contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The fields of a model, described once: the options of the module `model`, and those of each entry of `models`."""
+
+from __future__ import annotations
+
+import re
+from textwrap import indent
+
+_FIELDS = r"""
+name:
+  description:
+    - Name of the model, by which it is also called.
+  type: str
+  required: true
+huggingface_repo_id:
+  description:
+    - Repository on Hugging Face to take the weights from, for example V(Qwen/Qwen2.5-14B-Instruct).
+    - A new model needs exactly one of O(huggingface_repo_id), O(model_scope_model_id) and O(local_path).
+  type: str
+huggingface_filename:
+  description:
+    - Which files of the repository, for those with several variants of one model (GGUF).
+  type: str
+model_scope_model_id:
+  description:
+    - Model on ModelScope to take the weights from.
+  type: str
+model_scope_file_path:
+  description:
+    - Which files of O(model_scope_model_id), for those with several variants of one model (GGUF).
+  type: str
+local_path:
+  description:
+    - Directory with the weights, the same on every worker that may run the model.
+  type: str
+description:
+  description:
+    - Free text, shown on GPUStack's page.
+  type: str
+replicas:
+  description:
+    - How many instances to run; V(0) stops the model. A new model gets 1.
+  type: int
+categories:
+  description:
+    - What the model can do. If it is not set or empty, GPUStack finds out. The order does not count.
+  type: list
+  elements: str
+  choices: [llm, embedding, image, reranker, speech_to_text, text_to_speech, unknown]
+cluster:
+  description:
+    - Name of the cluster to run in.
+    - A new model goes to the default cluster, or the only one, if it is not set. A model can't be moved.
+  type: str
+placement_strategy:
+  description:
+    - Whether GPUStack spreads instances over workers or fills one after the other. Counts for new instances.
+  type: str
+  choices: [spread, binpack]
+worker_selector:
+  description:
+    - Labels that a worker must have to run the model.
+  type: dict
+gpu_selector:
+  description:
+    - The very GPUs to run on, instead of letting GPUStack choose.
+  type: dict
+  suboptions:
+    gpu_ids:
+      description:
+        - GPUs as C(worker:type:index), for example V(gpu-worker-a:cuda:0). The order does not count.
+      type: list
+      elements: str
+    gpus_per_replica:
+      description:
+        - How many of them one replica gets. Needs O(gpu_selector.gpu_ids).
+      type: int
+distributed_inference_across_workers:
+  description:
+    - Whether one instance may use GPUs of several workers.
+  type: bool
+cpu_offloading:
+  description:
+    - Whether layers may be kept in the host's memory.
+  type: bool
+backend:
+  description:
+    - Inference engine, spelled as GPUStack does. A new model gets V(vLLM).
+    - Custom backends have names that end in C(-custom).
+  type: str
+backend_version:
+  description:
+    - Version of the engine. If it is not set or empty, GPUStack chooses and notes its choice in the model.
+  type: str
+backend_parameters:
+  description:
+    - Command line arguments of the engine, one C(--flag) or C(--flag=value) an item.
+    - They are compared as a list in order, since the order decides where a flag comes twice.
+    - Values of flags that name a key, token or password are shown as C(********).
+  type: list
+  elements: str
+env:
+  description:
+    - Environment of the engine, compared as a whole. Values are texts; numbers become their text.
+    - Values of variables that name a key, token or password are shown as C(********).
+  type: dict
+image_name:
+  description:
+    - Container image of the engine; only with O(backend=Custom).
+  type: str
+run_command:
+  description:
+    - Command of the engine; only with O(backend=Custom).
+  type: str
+restart_on_error:
+  description:
+    - Whether GPUStack starts an instance again after an error.
+  type: bool
+extended_kv_cache:
+  description:
+    - Keeps KV cache in the host's memory (LMCache). Suboptions that are not set stay as they are.
+  type: dict
+  suboptions:
+    enabled:
+      description:
+        - Whether to use it.
+      type: bool
+    mode:
+      description:
+        - Where the cache is kept, V(local) to the worker or V(shared) by a cache service. Needs GPUStack 2.3.0.
+      type: str
+      choices: [local, shared]
+    cache_service_id:
+      description:
+        - Number of the cache service, with V(shared). Needs GPUStack 2.3.0.
+      type: int
+    ram_ratio:
+      description:
+        - Host memory as a multiple of the GPU memory.
+      type: float
+    ram_size:
+      description:
+        - Host memory in GiB, instead of O(extended_kv_cache.ram_ratio).
+      type: int
+    chunk_size:
+      description:
+        - Tokens in one chunk.
+      type: int
+speculative_config:
+  description:
+    - Speculative decoding. Suboptions that are not set stay as they are.
+  type: dict
+  suboptions:
+    enabled:
+      description:
+        - Whether to use it.
+      type: bool
+    algorithm:
+      description:
+        - How tokens are guessed.
+      type: str
+      choices: [eagle3, mtp, ngram]
+    draft_model:
+      description:
+        - Model that guesses, as a name of GPUStack's catalog, a directory, or a repository of the model's own source.
+      type: str
+    num_draft_tokens:
+      description:
+        - Tokens guessed at once.
+      type: int
+    ngram_min_match_length:
+      description:
+        - Shortest n-gram to look for, with V(ngram).
+      type: int
+    ngram_max_match_length:
+      description:
+        - Longest n-gram to look for, with V(ngram).
+      type: int
+gpu_type_selector:
+  description:
+    - Kind of card to run on, or a part of one, instead of O(gpu_selector). Needs GPUStack 2.3.0.
+  type: dict
+  suboptions:
+    type:
+      description:
+        - Kind of card as GPUStack names it.
+      type: str
+      required: true
+    accelerator_sliced_memory_percentage:
+      description:
+        - Share of a card's memory, in percent.
+      type: int
+    accelerator_sliced_cores_percentage:
+      description:
+        - Share of a card's cores, in percent.
+      type: int
+    accelerator_partitioned_profile:
+      description:
+        - Profile of a partition of a card, for those that can be partitioned.
+      type: str
+lora_list:
+  description:
+    - LoRA adapters to load, all of them in this order. Needs GPUStack 2.2.0.
+    - A request selects one by the name C(model:adapter), for which M(gpuops.gpustack.model_route) can have a target.
+  type: list
+  elements: dict
+  suboptions:
+    lora_name:
+      description:
+        - Name of the adapter.
+      type: str
+      required: true
+    source:
+      description:
+        - Where the adapter is.
+      type: str
+      choices: [huggingface, model_scope, local_path]
+      default: huggingface
+    lora_repo_name:
+      description:
+        - Its repository there.
+      type: str
+    huggingface_filename:
+      description:
+        - Which files of the repository on Hugging Face.
+      type: str
+    model_scope_file_path:
+      description:
+        - Which files of the repository on ModelScope.
+      type: str
+    local_path:
+      description:
+        - Directory of the adapter on every worker that may run the model.
+      type: str
+scaling_schedule:
+  description:
+    - Times at which GPUStack changes the number of replicas by itself. Needs GPUStack 2.3.0. Suboptions that are not
+      set stay as they are.
+    - While a schedule is enabled and not paused it decides O(replicas), which is not compared then.
+  type: dict
+  suboptions:
+    enabled:
+      description:
+        - Whether to follow it.
+      type: bool
+    paused:
+      description:
+        - Whether to stop following it for now.
+      type: bool
+    baseline_replicas:
+      description:
+        - Replicas at all other times.
+      type: int
+    rules:
+      description:
+        - All its times.
+      type: list
+      elements: dict
+      suboptions:
+        name:
+          description:
+            - What it is for.
+          type: str
+        start_cron:
+          description:
+            - When it begins, as five fields of cron.
+          type: str
+          required: true
+        duration_seconds:
+          description:
+            - How long it lasts.
+          type: int
+          required: true
+        replicas:
+          description:
+            - Replicas meanwhile.
+          type: int
+          required: true
+native_anthropic_api:
+  description:
+    - Whether the engine itself answers requests in the form of Anthropic's API, instead of GPUStack translating them.
+      Needs GPUStack 2.3.0.
+  type: bool
+revision_history_limit:
+  description:
+    - Earlier configurations of the model that GPUStack keeps. Needs GPUStack 2.3.0.
+  type: int
+generic_proxy:
+  description:
+    - Whether requests to paths that GPUStack does not know are passed on to the engine too. Its route decides for
+      itself, see O(gpuops.gpustack.model_route#module:generic_proxy).
+  type: bool
+access_policy:
+  description:
+    - Who may call the model through the route of its name, everybody or those who are logged in or have a key.
+    - Access of single users is a matter of the route.
+  type: str
+  choices: [public, authed]
+"""
+
+# What only an entry of `models` has beside them.
+_OF_ENTRIES = r"""
+rollout:
+  description:
+    - How several replicas are realised, and with it what a change of their engines costs.
+    - V(drain) makes each replica a model of its own behind one route. No request is lost when one is replaced.
+    - V(recreate) makes one model with all replicas. GPUStack can't take one of them out, so a request that is
+      sent to a replica while it is replaced fails.
+  type: str
+  choices: [drain, recreate]
+  default: drain
+gpu_selectors:
+  description:
+    - The very GPUs of each replica, one O(models[].gpu_selector) for each. A replica that is already on the GPUs of
+      another one keeps those.
+  type: list
+  elements: dict
+  suboptions:
+    gpu_ids:
+      description:
+        - GPUs as C(worker:type:index), for example V(gpu-worker-a:cuda:0). The order does not count.
+      type: list
+      elements: str
+    gpus_per_replica:
+      description:
+        - How many of them the replica gets. Needs C(gpu_ids).
+      type: int
+planned:
+  description:
+    - How the model is planned, in words. Shown beside GPUStack's view where its dry run disagrees.
+  type: str
+"""
+
+
+def _of_entries(fields: str) -> str:
+    """The same fields one level deeper, and the options that their descriptions name with them."""
+    return indent(re.sub(r"\bO\((?=[\w.]+[)=])", "O(models[].", fields), "      ")
+
+
+class ModuleDocFragment:
+    DOCUMENTATION = f"options:{indent(_FIELDS, '  ')}"
+
+    LISTED = f"""
+options:
+  models:
+    description:
+      - All models the server shall have. The order does not count.
+    type: list
+    elements: dict
+    required: true
+    suboptions:{_of_entries(_FIELDS)}{indent(_OF_ENTRIES, "      ")}
+"""
