@@ -7,11 +7,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.gpuops.gpustack.plugins.module_utils.upgrade import snapshot_differences, upgrade_problems
+from ansible_collections.gpuops.gpustack.plugins.module_utils.upgrade import (
+    IDENTITY,
+    release_problems,
+    snapshot_differences,
+    snapshot_summary,
+)
 
 
 class FilterModule:
     """The collection's filters on upgrades."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"snapshot_differences": snapshot_differences, "upgrade_problems": upgrade_problems}
+        return {
+            "release_problems": release_problems,
+            "snapshot_differences": snapshot_differences,
+            "snapshot_summary": snapshot_summary,
+            "lost_identities": lost_identities,
+        }
+
+
+def lost_identities(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """The differences that no declaration can have wanted."""
+    return snapshot_differences(before, after, IDENTITY)

@@ -7,19 +7,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from .releases import SUPPORTED_BELOW, SUPPORTED_FROM, Version, version_text
+from .wording import counted
 
 # Releases that must not be upgraded to, each with why and what to take instead.
-BROKEN_TARGETS: dict[Version, str] = {
-    (
-        2,
-        2,
-        0,
-    ): "an API key that is limited in scope does not see model instances there (gpustack#5686); take 2.2.1 or later",
+BROKEN_TARGETS: dict[Version, tuple[str, str]] = {
+    (2, 2, 0): (
+        "where an API key that is limited in scope does not see model instances (gpustack#5686)",
+        "Take 2.2.1 or later.",
+    ),
 }
+# What identifies an object: it stays the same whatever is declared.
+IDENTITY = ("id", "worker_uuid")
+
+
+class Obstacle(NamedTuple):
+    """Why a way from one release to another is refused."""
+
+    found: str
+    wanted: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.found[0].upper()}{self.found[1:]}; wanted is {self.wanted}. {self.remedy}"
 
 
 def parse(text: Any) -> Version | None:
@@ -28,50 +41,76 @@ def parse(text: Any) -> Version | None:
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
-def upgrade_problems(running: Any, server: Any, workers: Mapping[str, Any]) -> list[str]:
-    """Why the way from the `running` release to the declared one of the `server` is refused, one sentence each.
+def obstacles(origin: Any, declared: Any, subject: str = "the server runs") -> list[Obstacle]:
+    """What speaks against bringing data of the release `origin` into the `declared` one. The same release is no way.
 
-    `workers`: the declared release of each, by host.
+    `subject`: how a sentence about the origin begins.
     """
-    now, wanted = parse(running), parse(server)
+    now, wanted = parse(origin), parse(declared)
+    unknown = [text for text, version in ((origin, now), (declared, wanted)) if version is None]
     if now is None or wanted is None:
-        unknown = running if now is None else server
         return [
-            f"{unknown!r} is no release of GPUStack, so nobody knows whether the way is safe. Declare one like 2.1.1."
+            Obstacle(
+                f"{subject} {origin}, {declared} is declared, and {unknown[0]!r} is no release of GPUStack",
+                "a release with a version number, since only of those it is known which way is safe",
+                "Set gpustack_server_version to one like 2.1.1.",
+            )
         ]
-    problems = []
+    if wanted == now:
+        return []
+    way = f"{subject} {version_text(now)}, and {version_text(wanted)} is declared"
+    found = []
     if wanted < now:
-        problems.append(
-            f"The server runs {version_text(now)} and {version_text(wanted)} is declared. GPUStack's database cannot "
-            "go back: restore the backup that was made before the upgrade (playbooks/restore.yml)."
+        found.append(
+            Obstacle(
+                way,
+                "the same release or a later one: GPUStack's database does not go back",
+                f"Set gpustack_server_version to {version_text(now)}, or restore a backup that was made before the "
+                "upgrade (playbooks/restore.yml).",
+            )
         )
     if now < SUPPORTED_FROM:
-        problems.append(
-            f"The server runs {version_text(now)}. From before {version_text(SUPPORTED_FROM)} an upgrade in place has "
-            "lost clusters and workers (gpustack#5012, #3611). Install anew, and declare the models here."
+        found.append(
+            Obstacle(
+                way,
+                f"an origin of {version_text(SUPPORTED_FROM)} or later: upgrades in place from before have lost "
+                "clusters and workers (gpustack#5012, #3611)",
+                "Install anew, and declare the models.",
+            )
         )
     if wanted >= SUPPORTED_BELOW:
-        problems.append(
-            f"{version_text(wanted)} is declared, and nobody has tried {version_text(SUPPORTED_BELOW)} and later with "
-            "this collection. Take an earlier release, or a newer collection."
+        found.append(
+            Obstacle(
+                way,
+                f"a release below {version_text(SUPPORTED_BELOW)}, which nobody has tried with this collection",
+                "Declare an earlier release, or take a newer collection.",
+            )
         )
-    if wanted in BROKEN_TARGETS and wanted != now:
-        problems.append(f"{version_text(wanted)} is declared: {BROKEN_TARGETS[wanted]}.")
-    other = {host: release for host, release in workers.items() if parse(release) != wanted}
-    if other:
-        told = ", ".join(f"{host} {release}" for host, release in sorted(other.items()))
-        problems.append(
-            f"The server is to run {version_text(wanted)}, and some workers something else: {told}. Server and workers "
-            "belong to one release; set gpustack_worker_version to gpustack_server_version."
-        )
-    return problems
+    if wanted in BROKEN_TARGETS:
+        why, instead = BROKEN_TARGETS[wanted]
+        found.append(Obstacle(way, f"another release than {version_text(wanted)}, {why}", instead))
+    return found
 
 
-def snapshot_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def other_releases(server: Any, workers: Mapping[str, Any]) -> dict[str, Any]:
+    """The workers, by host, that are declared in another release than the server."""
+    return {host: release for host, release in sorted(workers.items()) if parse(release) != parse(server)}
+
+
+def release_problems(origin: Any, declared: Any, subject: str = "the server runs") -> list[str]:
+    """`obstacles`, one text each."""
+    return [str(obstacle) for obstacle in obstacles(origin, declared, subject)]
+
+
+def snapshot_differences(
+    before: Mapping[str, Any], after: Mapping[str, Any], only: Iterable[str] | None = None
+) -> list[str]:
     """What of `before` is not there or another `after`, one sentence each. What is new is no difference.
 
-    Both are `{kind: {name: {field: value}}}`. A field that the newer release does not tell is not compared.
+    Both are `{kind: {name: {field: value}}}`. `only` names the fields that count, all by default. A field that the
+    newer release does not tell is not compared.
     """
+    counting = None if only is None else set(only)
     found = []
     for kind, objects in before.items():
         for name, fields in objects.items():
@@ -82,14 +121,22 @@ def snapshot_differences(before: Mapping[str, Any], after: Mapping[str, Any]) ->
             found += [
                 f"{kind} {name}: {field} was {value!r} and is {other[field]!r}"
                 for field, value in fields.items()
-                if field in other and other[field] != value
+                if field in other and other[field] != value and (counting is None or field in counting)
             ]
     return found
 
 
 def snapshot(kinds: Mapping[str, Sequence[Mapping[str, Any]]], fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """`{kind: {name: {field: value}}}` of what the server lists; a field that it does not have is left out."""
+    """`{kind: {name: {field: value}}}` of what the server lists; a field that it does not have is left out.
+
+    `fields` by kind; the first one holds the name.
+    """
     return {
-        kind: {str(row["name"]): {name: row[name] for name in fields[kind] if name in row} for row in rows}
-        for kind, rows in kinds.items()
+        kind: {str(row[name_field]): {name: row[name] for name in compared if name in row} for row in kinds[kind]}
+        for kind, (name_field, *compared) in fields.items()
     }
+
+
+def snapshot_summary(taken: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """How many of each kind a snapshot holds: `2 workers`."""
+    return [counted(len(objects), kind) for kind, objects in taken.items()]

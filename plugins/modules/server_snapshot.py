@@ -12,9 +12,10 @@ version_added: 1.0.0
 author:
   - gpuops contributors (@gpuops)
 description:
-  - Returns clusters, workers, models, model routes and API keys of a server by name, each with what identifies it, so
-    that two snapshots can be compared with P(gpuops.gpustack.snapshot_differences#filter).
-  - Secrets are shown as C(********). The secret of an API key is never told by GPUStack.
+  - Returns clusters, workers, models, model routes, API keys and users of a server by name, each with what identifies
+    it, so that two snapshots can be compared with P(gpuops.gpustack.snapshot_differences#filter).
+  - Secrets are shown as C(********). GPUStack never tells the secret of an API key, and lists the keys of the user who
+    asks only.
 extends_documentation_fragment:
   - gpuops.gpustack.connection
   - gpuops.gpustack.attributes.info
@@ -56,11 +57,14 @@ _PATHS = {
     "model": "/v2/models",
     "model route": "/v2/model-routes",
     "API key": "/v2/api-keys",
+    "user": "/v2/users",
 }
+# The field of the name first.
 _FIELDS = {
-    "cluster": ("id", "is_default"),
-    "worker": ("id", "worker_uuid", "ip", "labels"),
+    "cluster": ("name", "id", "is_default"),
+    "worker": ("name", "id", "worker_uuid", "ip", "labels"),
     "model": (
+        "name",
         "id",
         "replicas",
         "backend",
@@ -70,8 +74,9 @@ _FIELDS = {
         "local_path",
         "gpu_selector",
     ),
-    "model route": ("id", "targets"),
-    "API key": ("id", "expires_at"),
+    "model route": ("name", "id", "targets"),
+    "API key": ("name", "id", "expires_at"),
+    "user": ("username", "id", "is_admin", "is_active", "source"),
 }
 
 

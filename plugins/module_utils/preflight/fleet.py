@@ -32,9 +32,11 @@ class Fleet:
     """Facts by host name, and the wanted settings; what is not given is not checked.
 
     * ``hosts``: ``gpustack_host`` of ``host_facts``; ``gpus``: ``gpustack_gpu`` of ``gpu_facts``
-    * ``workers``: ``{host: {"name", "ip", "interface", "expected_gpus"}}``, the hosts that run a GPUStack worker
-    * ``server``: ``{"url", "version", "problem", "supported_from", "supported_below", "host", "ports"}``; ``host`` runs
-      it, a null version means that it does not answer, for the reason in ``problem``
+    * ``workers``: ``{host: {"name", "ip", "interface", "expected_gpus", "release"}}``, the hosts that run
+      a GPUStack worker
+    * ``server``: ``{"url", "version", "problem", "supported_from", "supported_below", "declared", "host", "ports"}``;
+      ``host`` runs it, a null version means that it does not answer, for the reason in ``problem``; ``declared`` is the
+      release that it is to run, null where the inventory does not keep the server
     * ``ports``: ``{"10150" or "41000-41009": what for}``, of every worker; ``own_containers``: names of containers that
       may own them
     * ``minimum_free_gib``: ``{path: GiB}``; ``image_space_gib``: for Docker's images, of a host without a worker yet

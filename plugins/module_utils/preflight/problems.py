@@ -67,6 +67,8 @@ CHECKS = (
     Check(site_checks.server_unreachable, ERROR, "the GPUStack server does not answer", HOST),
     Check(site_checks.server_refuses, ERROR, "the GPUStack server refuses", HOST),
     Check(site_checks.server_unsupported, ERROR, "this release of GPUStack is not supported", HOST),
+    Check(site_checks.release_unreachable, ERROR, "the declared release of GPUStack is out of reach", HOST),
+    Check(site_checks.worker_release_differs, ERROR, "a worker is declared in another release", HOST),
     Check(host_checks.facts_missing, ERROR, "nothing is known of the host", HOST),
     Check(host_checks.worker_name_duplicate, ERROR, "several hosts have the same worker name", HOST),
     Check(host_checks.worker_address_duplicate, ERROR, "several hosts have the same worker address", HOST),

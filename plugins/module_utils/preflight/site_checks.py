@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Checks of the model directories and of the GPUStack server."""
+"""Checks of the model directories, of the GPUStack server and of its release."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..releases import SUPPORTED_FROM
+from ..upgrade import obstacles, other_releases, parse
 from .fleet import Finding, Fleet, by_value, size_text
 
 _MANY = 3
@@ -115,6 +117,32 @@ def server_unsupported(fleet: Fleet) -> Iterator[Finding]:
         f"a release {' and '.join(limits)}" if limits else "a release with a version number",
         "Upgrade the server, or use a release of this collection that was made for it.",
     )
+
+
+def release_unreachable(fleet: Fleet) -> Iterator[Finding]:
+    """GPUStack's database goes forward only, and some ways have lost data."""
+    server = fleet.server or {}
+    running = parse(server.get("version"))
+    if not server.get("declared") or running is None or running < SUPPORTED_FROM:
+        return
+    subject = f"{server.get('url') or 'the server'} runs GPUStack"
+    for obstacle in obstacles(server["version"], server["declared"], subject):
+        yield Finding([], obstacle.found, obstacle.wanted, obstacle.remedy)
+
+
+def worker_release_differs(fleet: Fleet) -> Iterator[Finding]:
+    """Server and workers talk in the words of their release, and are tried together in one only."""
+    declared = (fleet.server or {}).get("declared")
+    releases = {host: worker["release"] for host, worker in fleet.workers.items() if worker.get("release")}
+    if not declared:
+        return
+    for host, release in other_releases(declared, releases).items():
+        yield Finding(
+            [host],
+            f"GPUStack {release} is declared for the worker",
+            f"that of the server, {declared}",
+            "Set gpustack_worker_version to gpustack_server_version.",
+        )
 
 
 def _model_directories(fleet: Fleet) -> Iterator[tuple[str, dict[str, Mapping[str, Any]]]]:

@@ -254,6 +254,22 @@ SERVER = ("server",)
             for version in ("v3.0.0rc1", "0.0.0", "main")
         ),
         (
+            change((*SERVER, "declared"), "2.1.0"),
+            "release_unreachable", "error", [], "http://192.0.2.1 runs GPUStack 2.1.1, and 2.1.0 is declared",
+        ),
+        (
+            change((*SERVER, "declared"), "2.2.0"),
+            "release_unreachable", "error", [], "http://192.0.2.1 runs GPUStack 2.1.1, and 2.2.0 is declared",
+        ),
+        (
+            lambda fleet: (
+                change((*SERVER, "declared"), "2.3.0")(fleet),
+                change(("workers", "gpu-1", "release"), "2.3.0")(fleet),
+                change(("workers", "gpu-2", "release"), "2.1.1")(fleet),
+            ),
+            "worker_release_differs", "error", ["gpu-2"], "GPUStack 2.1.1 is declared for the worker",
+        ),
+        (
             change((*SERVER, "problem"), "it refuses the credentials"),
             "server_refuses", "error", [], "it refuses the credentials",
         ),
