@@ -121,7 +121,10 @@ def wait_for(condition: Callable[[], Any], what: str, timeout_seconds: float, in
 
 
 def site(
-    *arguments: str, playbook: str = "site.yml", inventory: str = "inventories/demo"
+    *arguments: str,
+    playbook: str = "site.yml",
+    inventory: str = "inventories/demo",
+    timeout_seconds: float = 900,
 ) -> subprocess.CompletedProcess:
     """The user's command, word for word, with further arguments."""
     environment = {**os.environ, "ANSIBLE_CONFIG": str(PROJECT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
@@ -133,7 +136,7 @@ def site(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=timeout_seconds,
         check=False,
     )
 
