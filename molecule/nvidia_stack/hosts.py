@@ -16,38 +16,18 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(CHECKOUT / "molecule" / "bench"))
 
-from fleet import hosts, images
-from fleet.docker import docker
+from fleet import extra
 from fleet.errors import BenchError
 from fleet.profile import load
-from fleet.progress import Progress
 from fleet.state import State
 
 PROFILE = load(Path(__file__).parent / "hardware" / "profile.yml")
-LABEL = "gpuops-bench.stack"
-
-
-def up() -> None:
-    """The hosts, as bare as at the beginning."""
-    state = State(CHECKOUT)
-    image = images.ensure_images(state, Progress())["host"]
-    down()
-    hosts.ensure_ssh_files(PROFILE, state)
-    for host in PROFILE.hosts:
-        hosts.create(host, image, LABEL, state)
-        docker("start", host.name)
-    for host in PROFILE.hosts:
-        hosts.await_boot(host, state)
-
-
-def down() -> None:
-    """Removes what ``up`` has made."""
-    for host in PROFILE.hosts:
-        hosts.remove(host.name)
-
 
 if __name__ == "__main__":
     try:
-        {"up": up, "down": down}[sys.argv[1]]()
+        if sys.argv[1] == "up":
+            extra.up(PROFILE, State(CHECKOUT))
+        else:
+            extra.down(PROFILE)
     except BenchError as error:
         sys.exit(str(error))

@@ -57,6 +57,7 @@ def as_is_plan(declared: Mapping[str, Any], gpu_facts: Mapping[str, Any]) -> dic
         ],
         "backend": backend,
         "backend_version": declared.get("backend_version"),
+        "checkpoint_gib": None,
         "backend_parameters": list(declared.get("backend_parameters") or []),
         "env": dict(declared.get("env") or {}),
         "tensor_parallel_size": None,

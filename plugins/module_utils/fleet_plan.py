@@ -31,9 +31,10 @@ def plan_declared(
     ``gpu_facts`` and ``host_facts`` map each host to its ``gpustack_gpu`` and ``gpustack_host``, ``worker_names`` to
     its name in GPUStack where that is another. A model without ``config`` gets the one that was read in its
     ``source.local_path``. Beside the planner's keys each plan has ``rollout``; ``members``, the names of the models
-    that GPUStack shall have for it; and ``gpu_selectors``, the cards of each replica in GPUStack's form, null where its
-    own scheduler finds the placement. A model with ``plan: false`` is not planned, see ``as_is``. Raises PlanError in
-    one sentence.
+    that GPUStack shall have for it; ``download``, what GPUStack has to fetch for it, ``{"model", "size_gib"}`` with a
+    size that may be unknown, null where the model is on the workers' disks; and ``gpu_selectors``, the cards of each
+    replica in GPUStack's form, null where its own scheduler finds the placement. A model with ``plan: false`` is not
+    planned, see ``as_is``. Raises PlanError in one sentence.
     """
     if not isinstance(declared, Sequence) or isinstance(declared, str):
         raise PlanError(f"gpustack_models_declared is {type(declared).__name__}, wanted a list of models: correct it")
@@ -53,14 +54,23 @@ def plan_declared(
             members = member_names(name, plan["replicas"], rollout)
             selectors = entry.get("gpu_selectors")
             planned[name] = {**plan, ROLLOUT: rollout, "members": members, "gpu_selectors": selectors}
+            planned[name]["download"] = _download(entry["source"], plan)
             continue
         rollout = _rollout({**defaults, **entry})
         members = member_names(name, plan["replicas"], rollout)
         free = plan["automatic_placement"] and len(plans) == len(members) == 1
         selectors = None if free or not plan["feasible"] else _gpu_selectors(plan, worker_names)
         planned[name] = {**plan, ROLLOUT: rollout, "members": members, "gpu_selectors": selectors}
+        planned[name]["download"] = _download(entry.get("source"), plan)
     _check_names(planned)
     return planned
+
+
+def _download(source: Any, plan: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What is not on a disk of the workers has to come from somewhere."""
+    known = source if isinstance(source, Mapping) else {}
+    model = known.get("huggingface_repo_id") or known.get("model_scope_model_id")
+    return {"model": str(model), "size_gib": plan["checkpoint_gib"]} if model else None
 
 
 def _gpu_selectors(plan: Mapping[str, Any], worker_names: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -107,25 +107,13 @@ model_files:
       sample: "2026-02-01T08:00:00.000000Z"
 """
 
-from typing import Any
-
-from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
-from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import worker_named
-from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_model_file
+from ansible_collections.gpuops.gpustack.plugins.module_utils.model_files import model_files
 
 
 def main() -> None:
     module = GPUStackModule(argument_spec={"worker": {"type": "str"}})
-    module.run(lambda client, writer: {"changed": False, "model_files": _files(module.params["worker"], client)})
-
-
-def _files(name: str | None, client: Client) -> list[dict[str, Any]]:
-    workers = list(client.listing("/v2/workers")) if name is None else [worker_named(client, name)]
-    names = {worker["id"]: worker["name"] for worker in workers}
-    only = {} if name is None else {"worker_id": workers[0]["id"]}
-    shown = [show_model_file(file, names.get(file["worker_id"])) for file in client.listing("/v2/model-files", **only)]
-    return sorted(shown, key=lambda file: (str(file["worker"] or ""), file["id"]))
+    module.run(lambda client, writer: {"changed": False, "model_files": model_files(client, module.params["worker"])})
 
 
 if __name__ == "__main__":

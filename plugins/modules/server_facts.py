@@ -61,6 +61,12 @@ ansible_facts:
           description: First release that the collection does not know yet.
           type: str
           sample: 2.4.0
+        model_files:
+          description:
+            - What it has fetched to its workers, or is fetching, as M(gpuops.gpustack.model_file_info) returns it.
+            - Empty where it does not answer.
+          type: list
+          elements: dict
         problem:
           description: Why the server is of no use, with the remedy; null when all is well.
           type: str
@@ -71,6 +77,7 @@ import os
 from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
 from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import GPUStackError, UnsupportedVersion
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule, connection_from
+from ansible_collections.gpuops.gpustack.plugins.module_utils.model_files import model_files
 from ansible_collections.gpuops.gpustack.plugins.module_utils.releases import (
     SUPPORTED_BELOW,
     SUPPORTED_FROM,
@@ -86,11 +93,13 @@ def server_facts(client: Client) -> dict[str, object]:
         "version": None,
         "supported_from": version_text(SUPPORTED_FROM),
         "supported_below": version_text(SUPPORTED_BELOW),
+        "model_files": [],
         "problem": None,
     }
     try:
         facts.update(version=client.version(), answers=True)
         client.connect()
+        facts["model_files"] = model_files(client)
     except UnsupportedVersion:
         pass
     except GPUStackError as error:

@@ -122,7 +122,7 @@ def remove_images(keep: Iterable[str] = ()) -> None:
     """Removes the fleet's images, except those to keep and those that a container still uses."""
     listing = docker("image", "ls", "--filter", f"label={PREFIX}", "--format", "{{.Repository}}:{{.Tag}}")
     for reference in sorted(set(listing.split()) - set(keep)):
-        if reference.startswith(f"{PREFIX}/"):
+        if reference.startswith(f"{PREFIX}/") or not keep:
             docker("image", "rm", reference, check=False)
     if not keep:
         docker("image", "prune", "--force", "--filter", f"label={PREFIX}", check=False)

@@ -129,6 +129,24 @@ def test_typo_in_a_declared_model() -> None:
     refused(run, "contxt", "context")
 
 
+def test_no_room_for_a_model_that_is_downloaded() -> None:
+    small = "/mnt/small"
+    for host in HOSTS[1:]:
+        on_host(host, f"mkdir {small} && mount -t tmpfs -o size=1g tmpfs {small}")
+    try:
+        models = json.loads(declared(source={"huggingface_repo_id": "Qwen/Qwen2.5-14B-Instruct"}))
+        run = site("--extra-vars", json.dumps({**models, "gpustack_worker_data_volume": small}))
+    finally:
+        for host in HOSTS[1:]:
+            on_host(host, f"umount {small} && rmdir {small}")
+    refused(
+        run,
+        "gpu-worker-a, gpu-worker-b: too little disk space for models",
+        f"1 GiB free in {small}",
+        "at least 27.6 GiB, for what is still to be downloaded: Qwen/Qwen2.5-14B-Instruct with 27.6 GiB",
+    )
+
+
 def test_shared_memory_of_a_host_smaller_than_the_promise() -> None:
     run = site("--extra-vars", "gpustack_preflight_shared_memory_gib=128")
     refused(run, "gpu-worker-a, gpu-worker-b", "/dev/shm", "128 GiB")

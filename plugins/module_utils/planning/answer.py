@@ -11,7 +11,7 @@ from typing import Any
 
 from .assessment import Assessment
 from .mask import shown
-from .memory import GIB
+from .memory import GIB, Split, weights_bytes
 from .placement import Site
 from .rule import Rule
 from .rules import CAUTIONS, PARAMETERS, VARIABLES
@@ -43,6 +43,12 @@ def predicted(assessment: Assessment) -> dict[str, Any]:
         "budget_gib": round(card.cuda_memory_gib * assessment.utilization, 2),
         "memory_gib": round(card.cuda_memory_gib, 2),
     }
+
+
+def checkpoint_gib(settings: Settings) -> float:
+    """The weights as they lie on a disk, which one rank of its own would load as they are."""
+    wide = settings.shape.dtype in ("float32", "float")
+    return round(weights_bytes(settings.shape, Split(), 0, 4 if wide else 2) / GIB, 1)
 
 
 def _decision(parameter: str, value: Any, rule: Rule, situation: Situation) -> dict[str, Any]:
@@ -143,6 +149,7 @@ def infeasible(settings: Settings, problems: list[dict[str, Any]], warnings: lis
         "warnings": warnings,
         "backend": "vLLM",
         "backend_version": settings.intent.backend_version,
+        "checkpoint_gib": checkpoint_gib(settings),
         "backend_parameters": [],
         "env": {},
         "tensor_parallel_size": None,

@@ -24,10 +24,10 @@ def engine_image_lacks_architecture(fleet: Fleet) -> Iterator[Finding]:
                         [host],
                         f"{library} in {image['image']} is built for {', '.join(architectures) or 'no GPU'}",
                         f"{sm}, for {', '.join(cards)} (compute capability {capability_text(capability)})",
-                        "Give the models that run there another image: register a backend version such as"
-                        f" {version}-custom in GPUStack with an image built for {sm}, use it as the models'"
-                        " vllm_version, and name its image in gpustack_preflight_engine_images. GPUStack's own runner"
-                        " images begin at 7.5; those of the vLLM project for CUDA 12 hold 7.0.",
+                        "Give the models that run there another image: declare a backend version such as"
+                        f" {version}-custom in gpustack_resources_backend_versions with an image built for {sm}, and"
+                        " use it as the models' backend_version. GPUStack's own runner images begin at 7.5; those of"
+                        " the vLLM project for CUDA 12 hold 7.0.",
                     )
 
 
@@ -39,8 +39,9 @@ def engine_image_unknown(fleet: Fleet) -> Iterator[Finding]:
                 [host],
                 f"the image of vLLM {version} could not be looked into: {image['problem']}",
                 "the GPU architectures that it is built for",
-                "Name the image in gpustack_preflight_engine_images where the version is your own; otherwise see"
-                " whether the host can pull it.",
+                "Declare a version of your own in gpustack_resources_backend_versions, or, where somebody else has"
+                " registered it, name its image in gpustack_preflight_engine_images; otherwise see whether the host"
+                " can pull it.",
             )
 
 

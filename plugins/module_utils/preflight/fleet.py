@@ -32,8 +32,8 @@ class Fleet:
     """Facts by host name, and the wanted settings; what is not given is not checked.
 
     * ``hosts``: ``gpustack_host`` of ``host_facts``; ``gpus``: ``gpustack_gpu`` of ``gpu_facts``
-    * ``workers``: ``{host: {"name", "ip", "interface", "expected_gpus", "release"}}``, the hosts that run
-      a GPUStack worker
+    * ``workers``: ``{host: {"name", "ip", "interface", "expected_gpus", "release", "model_storage"}}``, the hosts that
+      run a GPUStack worker; ``model_storage`` is the directory that it downloads to, null for Docker's own
     * ``server``: ``{"url", "version", "problem", "supported_from", "supported_below", "declared", "host", "ports"}``;
       ``host`` runs it, a null version means that it does not answer, for the reason in ``problem``; ``declared`` is the
       release that it is to run, null where the inventory does not keep the server
@@ -44,6 +44,7 @@ class Fleet:
     * ``connections``: ``{host: gpustack_connectivity of connectivity_facts}``, ``listeners``: ``{host: result of
       port_listener}``, ``connection_ports``: what the ports that were tried are for, as in ``ports``
     * ``engine_images``: ``{host: gpustack_engine_images of engine_image_facts}``, ``plans``: the plans by model name
+    * ``model_files``: what GPUStack has downloaded, as ``server_facts`` returns it
     * ``inventory``: ``gpustack_inventory`` of ``inventory_facts``
     * ``awaiting_stack``: workers whose driver or container toolkit changes later in the same run; ``awaiting_driver``:
       those of them whose GPUs cannot be seen before
@@ -67,6 +68,7 @@ class Fleet:
     connection_ports: Mapping[str, str] = field(default_factory=dict)
     engine_images: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     plans: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    model_files: list[Mapping[str, Any]] = field(default_factory=list)
     inventory: Mapping[str, Any] | None = None
     awaiting_stack: list[str] = field(default_factory=list)
     awaiting_driver: list[str] = field(default_factory=list)
@@ -97,6 +99,11 @@ class Fleet:
         if server.get("host"):
             wanted.setdefault(server["host"], {}).update(server.get("ports") or {})
         return dict(sorted(wanted.items()))
+
+    def wanted_for_images(self, facts: Mapping[str, Any]) -> float:
+        """GiB for the images that a host still has to pull: those of a worker that is not there yet."""
+        present = set(facts.get("containers") or {})
+        return 0.0 if present & set(self.own_containers) else self.image_space_gib or 0.0
 
     def driven(self) -> set[str]:
         """The workers whose driver is not still to come."""

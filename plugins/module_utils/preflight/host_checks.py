@@ -74,11 +74,9 @@ def memlock_limit_low(fleet: Fleet) -> Iterator[Finding]:
 def image_space_low(fleet: Fleet) -> Iterator[Finding]:
     """A worker that is not there yet has its images still to be pulled, and a pull that fails halfway says little."""
     for host, facts in fleet.worker_facts().items():
-        storage, present = facts.get("container_storage") or {}, facts.get("containers") or {}
-        free_gib, wanted_gib = storage.get("free_gib"), fleet.image_space_gib
-        if wanted_gib is None or free_gib is None or set(present) & set(fleet.own_containers):
-            continue
-        if free_gib < wanted_gib:
+        storage, wanted_gib = facts.get("container_storage") or {}, fleet.wanted_for_images(facts)
+        free_gib = storage.get("free_gib")
+        if free_gib is not None and free_gib < wanted_gib:
             yield Finding(
                 [host],
                 f"{free_gib:g} GiB free for images in {storage['path']}",

@@ -14,6 +14,7 @@ from typing import Any, Callable
 from . import (
     connection_checks,
     controller_checks,
+    download_checks,
     engine_checks,
     gpu_checks,
     host_checks,
@@ -29,8 +30,9 @@ WARNING = "warning"
 INVENTORY = "inventory"
 HOST = "host"
 DRIVER = "driver"
+PLAN = "plan"
 ENGINE = "engine"
-NEEDS = (INVENTORY, HOST, DRIVER, ENGINE)
+NEEDS = (INVENTORY, HOST, DRIVER, PLAN, ENGINE)
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ CHECKS = (
     Check(site_checks.model_files_missing, ERROR, "a model is incomplete", HOST),
     Check(site_checks.model_config_differs, ERROR, "a model differs between workers", HOST),
     Check(site_checks.model_weights_differ, ERROR, "a model's weights differ between workers", HOST),
+    Check(download_checks.model_space_low, ERROR, "too little disk space for models", PLAN),
+    Check(download_checks.model_size_unknown, WARNING, "the size of a model is unknown", PLAN),
     Check(engine_checks.engine_image_lacks_architecture, ERROR, "the engine's image has no code for a card", ENGINE),
     Check(engine_checks.engine_image_unknown, WARNING, "the engine's image is unknown", ENGINE),
 )

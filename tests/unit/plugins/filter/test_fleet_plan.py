@@ -77,6 +77,22 @@ def test_config_comes_from_the_directory_that_was_read_on_the_workers() -> None:
     assert plan["max_model_len"] == 32768
 
 
+@pytest.mark.parametrize(
+    ("source", "keys", "download"),
+    [
+        ({"local_path": "/models/one"}, {"gpus": 2, "config": SMALL}, None),
+        ({"huggingface_repo_id": "Qwen/Qwen2.5-14B-Instruct"}, {"gpus": 2},
+         {"model": "Qwen/Qwen2.5-14B-Instruct", "size_gib": 27.6}),
+        ({"model_scope_model_id": "qwen/Qwen2.5-14B-Instruct"}, {"gpus": 2},
+         {"model": "qwen/Qwen2.5-14B-Instruct", "size_gib": 27.6}),
+        ({"huggingface_repo_id": "somebody/model"}, {"plan": False}, {"model": "somebody/model", "size_gib": None}),
+    ],
+)  # fmt: skip
+def test_what_is_not_on_a_disk_has_to_be_downloaded(source, keys, download) -> None:
+    (plan,) = fleet_plan([{"name": "one", "source": source, **keys}], {"a": host(), "b": host()}).values()
+    assert plan["download"] == download
+
+
 def test_defaults_count_unless_the_model_says_otherwise() -> None:
     declared = [model("one"), model("two", gpu_memory_utilization=0.8)]
     plans = fleet_plan(declared, {"a": host(), "b": host()}, {}, {"gpu_memory_utilization": 0.7})

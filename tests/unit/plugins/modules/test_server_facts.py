@@ -27,6 +27,7 @@ def test_server_that_answers_and_takes_the_credentials(fake: FakeGPUStack) -> No
         "version": "v2.1.1",
         "supported_from": "2.1.1",
         "supported_below": "2.4.0",
+        "model_files": [],
         "problem": None,
     }
 
