@@ -12,7 +12,7 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.adoption import adopt
-from ansible_collections.gpuops.gpustack.plugins.module_utils.inventory_files import inventory_files
+from ansible_collections.gpuops.gpustack.plugins.plugin_utils.inventory_files import inventory_files
 
 
 def adopted_inventory(found: Any) -> dict[str, Any]:

@@ -67,10 +67,17 @@ class Kind:
 class Client(Protocol):
     """What a Writer needs of a client."""
 
-    def get(self, path: str) -> Any: ...
-    def post(self, path: str, body: Mapping[str, Any]) -> Any: ...
-    def put(self, path: str, body: Mapping[str, Any]) -> Any: ...
-    def delete(self, path: str, **query: Any) -> None: ...
+    def get(self, path: str) -> Any:
+        """The object at this path."""
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The object that was made."""
+
+    def put(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The object as it is afterwards."""
+
+    def delete(self, path: str, **query: Any) -> None:
+        """The object goes."""
 
 
 def compare(wanted: Mapping[str, Any], current: Mapping[str, Any] | None, rules: Rules) -> Change:

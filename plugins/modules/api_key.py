@@ -115,7 +115,7 @@ api_key:
 path:
   description: File that holds the key.
   returned: O(state=present)
-  type: path
+  type: str
   sample: /etc/chat/gpustack.key
 error:
   description: What went wrong, as for M(gpuops.gpustack.model).

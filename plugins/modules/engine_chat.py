@@ -107,7 +107,7 @@ def main() -> None:
             "model": {"type": "str", "required": True},
             "prompt": {"type": "str", "required": True},
             "requests": {"type": "int", "default": 1},
-            "max_tokens": {"type": "int", "default": 16},
+            "max_tokens": {"type": "int", "default": 16, "no_log": False},
             "timeout": {"type": "int", "default": 120},
         },
         supports_check_mode=True,

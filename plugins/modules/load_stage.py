@@ -169,10 +169,7 @@ generator:
 """
 
 import json
-import os
 import resource
-import signal
-import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -180,6 +177,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
+from ansible_collections.gpuops.gpustack.plugins.module_utils import processes
 from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.invocation import Target, configuration
 from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.results import figures
 
@@ -196,7 +194,7 @@ def main() -> None:
             "server_url": {"type": "str", "required": True},
             "api_key_path": {"type": "path", "required": True, "no_log": False},
             "model": {"type": "str", "required": True},
-            "tokenizer": {"type": "str", "required": True},
+            "tokenizer": {"type": "str", "required": True, "no_log": False},
             "stage": {"type": "dict", "required": True},
             "directory": {"type": "path", "required": True},
             "request_timeout": {"type": "float", "default": 600.0},
@@ -237,31 +235,17 @@ def main() -> None:
 
 def run(command: list[str], options: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Runs AIPerf, all its processes in one group so that none outlives it; its account and what it said."""
-    environment = {**os.environ, **{name: str(value) for name, value in options["environment"].items()}}
+    environment = {name: str(value) for name, value in options["environment"].items()}
     started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=environment,
-        start_new_session=True,
-    )
-    timed_out = False
-    try:
-        output, _none = process.communicate(timeout=options["timeout"])
-    except subprocess.TimeoutExpired:
-        timed_out = True
-        os.killpg(process.pid, signal.SIGKILL)
-        output, _none = process.communicate()
+    output, rc, timed_out = processes.run(command, options["timeout"], environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     account = {
-        "rc": process.returncode,
+        "rc": rc,
         "seconds": round(time.monotonic() - started, 2),
         "cpu_seconds": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 2),
         "timed_out": timed_out,
     }
-    return account, output.decode("utf-8", errors="replace")
+    return account, output
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 
 ansible_test.py sanity 2.18 python3.11
 ansible_test.py units 2.21 python3.13
+ansible_test.py sanity 2.18 python3.11 --test pep8    what follows is ansible-test's own
 
 ansible-test wants to lie in a tree named ansible_collections, so the built collection (for the unit tests: the last
 commit) is put into one. It would fetch pip from a place of its own; here pip comes from the Python index that this
@@ -39,7 +40,7 @@ sys.exit(main(["install", *options]))
 
 def main() -> int:
     """Returns ansible-test's exit code."""
-    command, core, python = sys.argv[1:]
+    command, core, python, *more = sys.argv[1:]
     environment = _environment(core, python)
     tree = ROOT / core / "ansible_collections" / "gpuops" / "gpustack"
     _export(command, tree)
@@ -48,13 +49,14 @@ def main() -> int:
     options = {"sanity": ["--color", "no"], "units": ["--color", "no", "--num-workers", "2"]}[command]
     tool = str(environment / "bin" / "ansible-test")
     print(f"ansible-test {command}, ansible-core {core}, Python {number}", flush=True)
-    return subprocess.run([tool, command, "--python", number, *options], cwd=tree, check=False).returncode
+    return subprocess.run([tool, command, "--python", number, *options, *more], cwd=tree, check=False).returncode
 
 
 def _environment(core: str, python: str) -> Path:
     environment = ROOT / f"core-{core}"
     if not (environment / "bin" / "ansible-test").exists():
-        subprocess.run([python, "-m", "venv", str(environment)], check=True)
+        if subprocess.run([python, "-m", "venv", str(environment)], check=False).returncode:
+            sys.exit(f"{python} makes no virtual environment. Give one that does, as: {core} /path/to/{python}")
         wanted = [f"ansible-core~={core}.0", "pytest", "pytest-mock", "pytest-xdist", "pytest-forked"]
         requirements = CHECKOUT / "tests" / "unit" / "requirements.txt"
         pip = [str(environment / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]

@@ -68,8 +68,8 @@ def _pipeline(name: str, stages: int, card: str, hosts: list[str], evidence: Evi
 def _pipeline_stages(arguments: list[str]) -> int:
     words = engine_arguments.split_items(arguments)
     values = [
-        words[place].partition("=")[2] or (words[place + 1] if place + 1 < len(words) else "")
-        for place, word in enumerate(words)
+        word.partition("=")[2] or following
+        for word, following in zip(words, [*words[1:], ""])
         if word.partition("=")[0].replace("_", "-") in (_PIPELINE, "-pp")
     ]
     return int(values[-1]) if values and values[-1].isdigit() else 1

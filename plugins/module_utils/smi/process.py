@@ -8,43 +8,21 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 
+from .. import processes
 from ..nvidia_smi import read
 from .problems import problem
 from .reading import Reading
 
 # Where drivers put it beside the usual PATH: WSL, Container-Optimized OS and Talos.
 _DIRECTORIES = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/lib/wsl/lib", "/usr/local/nvidia/bin", "/opt/bin")
-# A process in uninterruptible sleep outlives SIGKILL; after this it is left behind.
-_KILL_SECONDS = 2
 
 
 def run(arguments: list[str], timeout_seconds: float) -> tuple[str, int, bool]:
-    """Output (stdout and stderr as they came), exit code, and whether time ran out and the process group was killed."""
-    # Where there is no module whose run_command could be used; and that one ends a process, not its group.
-    process = subprocess.Popen(  # pylint: disable=ansible-bad-function
-        arguments,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "LC_ALL": "C"},
-        start_new_session=True,
-    )
-    timed_out = False
-    try:
-        output, _none = process.communicate(timeout=timeout_seconds)
-    except subprocess.TimeoutExpired:
-        timed_out = True
-        os.killpg(process.pid, signal.SIGKILL)
-        try:
-            output, _none = process.communicate(timeout=_KILL_SECONDS)
-        except subprocess.TimeoutExpired as left:
-            output = left.output or b""
-    return output.decode("utf-8", errors="replace"), process.returncode or 0, timed_out
+    """Output, exit code and whether time ran out, in the language that is parsed."""
+    return processes.run(arguments, timeout_seconds, {"LC_ALL": "C"})
 
 
 def find(nvidia_smi: str) -> str | None:

@@ -46,7 +46,7 @@ def main() -> int:
 def run(rank: int, gpu: int, ranks: int, rendezvous: str, minimum: int, maximum: int) -> None:
     """One rank: every rank gives its number plus one, and finds the sum of all of them in every place."""
     import torch
-    import torch.distributed as distributed
+    from torch import distributed
 
     torch.cuda.set_device(gpu)
     patience = datetime.timedelta(hours=1)  # who started this has the time-out
@@ -82,11 +82,11 @@ def run(rank: int, gpu: int, ranks: int, rendezvous: str, minimum: int, maximum:
 
 def measure(torch, distributed, values) -> float:  # type: ignore[no-untyped-def]
     """Seconds of one all-reduce, of this rank's clock."""
-    for _ in range(WARM_UP):
+    for _round in range(WARM_UP):
         distributed.all_reduce(values)
     torch.cuda.synchronize()
     start = time.perf_counter()
-    for _ in range(ROUNDS):
+    for _round in range(ROUNDS):
         distributed.all_reduce(values)
     torch.cuda.synchronize()
     return (time.perf_counter() - start) / ROUNDS

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What was adopted of a server, as the files of an inventory that a person would write. Pure; for the controller."""
+"""What was adopted of a server, as the files of an inventory that a person would write. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from .adoption import Adopted, Vaulted
+from ansible_collections.gpuops.gpustack.plugins.module_utils.adoption import Adopted, Vaulted
 
 _WIDTH = 120
 PLACEHOLDER = "CHANGE-ME"
