@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ansible.galaxy.dependency_resolution.versioning import meets_requirements
 from ansible.release import __version__ as ansible_core
-from packaging.specifiers import SpecifierSet
 
 
 def of_collection(directory: Path, load: Callable[[str], Any]) -> list[dict[str, Any]]:
@@ -28,8 +29,13 @@ def of_collection(directory: Path, load: Callable[[str], Any]) -> list[dict[str,
 
 def _requirement(name: str, wanted: str, load: Callable[[str], Any]) -> dict[str, Any]:
     found = ansible_core if name == "ansible-core" else _collection_version(name, load)
-    satisfied = found is not None and (wanted == "*" or SpecifierSet(wanted).contains(found, prereleases=True))
-    return {"name": name, "wanted": wanted, "found": found, "satisfied": satisfied}
+    return {"name": name, "wanted": wanted, "found": found, "satisfied": bool(found) and _is_good(found, wanted)}
+
+
+def _is_good(version: str, wanted: str) -> bool:
+    """A candidate of a release counts as that release; ansible-core does not write them as collections do."""
+    release = re.match(r"\d+\.\d+\.\d+", version)
+    return release is not None and bool(meets_requirements(release.group(), wanted))
 
 
 def _collection_version(name: str, load: Callable[[str], Any]) -> str | None:
