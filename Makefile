@@ -79,7 +79,7 @@ package: build  ## the built collection in an empty place: what is in it, and us
 OLDEST ?= 2.18 python3.11
 NEWEST ?= 2.21 python3.13
 
-release: package docs  ## what must hold before a release, beside `make test`: about 15 minutes
+release: package docs  ## what must hold before a release, beside `make test`; takes down the demo: about an hour on two cores
 	@mkdir -p .build && { [ -x .build/importer/bin/galaxy-importer ] || $(PYTHON) -m venv .build/importer; }
 	@.build/importer/bin/pip install --quiet --disable-pip-version-check --requirement tests/release/requirements.txt
 	$(BIN)/python tests/release/importer.py .build/importer/bin
@@ -87,6 +87,7 @@ release: package docs  ## what must hold before a release, beside `make test`: a
 	$(BIN)/python tests/release/ansible_test.py sanity $(NEWEST)
 	$(BIN)/python tests/release/ansible_test.py units $(OLDEST)
 	$(BIN)/python tests/release/ansible_test.py units $(NEWEST)
+	$(BIN)/python tests/release/clean_container.py
 
 readmes: setup  ## the README of every role, from its argument_specs
 	$(BIN)/python docs/role_readmes.py
@@ -95,6 +96,7 @@ docs: setup  ## the documentation as a site: build/docs/index.html
 	@rm -rf build/docs build/docs-source && mkdir -p build && cp -r docs build/docs-source && mkdir build/docs-source/reference
 	antsibull-docs collection --use-current --squash-hierarchy --fail-on-error --dest-dir build/docs-source/reference gpuops.gpustack
 	CHECKOUT=$(CURDIR) sphinx-build -W --keep-going -q -b html build/docs-source build/docs
+	pytest -q tests/site
 	@echo "The documentation: $(CURDIR)/build/docs/index.html"
 
 build: setup  ## the collection as ansible-galaxy installs it
