@@ -90,7 +90,7 @@ def test_what_a_hung_tool_printed_still_counts(tool, tmp_path):
 
 
 def test_child_that_leaves_the_group_and_keeps_the_pipe_open_is_not_waited_for(tool, tmp_path):
-    ask = asker(tool(f"setsid sh -c 'echo $$ >{tmp_path}/stray; exec sleep 600' & wait"), 0.5)
+    ask = asker(tool(f"setsid sh -c 'echo $$ >{tmp_path}/stray; exec sleep 600' & wait"), 3)
     try:
         assert codes(ask("-q -x")) == ["nvidia_smi_timeout"]
     finally:
