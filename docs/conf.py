@@ -39,6 +39,15 @@ def link_to_repository(_app, _document, source):
     source[0] = _OUTSIDE.sub(rf"]({GALAXY['repository']}/blob/main/\1\2)", source[0])
 
 
+_CONTENTS = re.compile(r"^\.\. contents::\n(?: +:.*\n)+", re.MULTILINE)
+
+
+def leave_contents_to_the_theme(_app, document, source):
+    """antsibull-docs begins its pages with a table of contents, which the theme has at the side and refuses elsewhere."""
+    if document.startswith("reference/"):
+        source[0] = _CONTENTS.sub("", source[0])
+
+
 # What antsibull-docs refers to in Ansible's own documentation. The site is built without network, so no inventory of
 # that documentation is asked for its pages.
 _ANSIBLE = "https://docs.ansible.com/ansible/latest"
@@ -67,3 +76,4 @@ def link_to_ansible(_app, _environment, node, text):
 def setup(app):
     app.connect("missing-reference", link_to_ansible)
     app.connect("source-read", link_to_repository)
+    app.connect("source-read", leave_contents_to_the_theme)

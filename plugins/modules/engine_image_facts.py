@@ -114,6 +114,7 @@ import os
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.common.text.converters import to_text
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils import engine_image, fatbin
 
@@ -171,7 +172,8 @@ class Images:
 
     def _probe(self, image: str, image_id: str) -> dict[str, Any]:
         if image_id not in self.known:
-            program = fatbin.__loader__.get_source(fatbin.__name__) + engine_image.PROBE  # type: ignore[union-attr]
+            source = fatbin.__loader__.get_source(fatbin.__name__)  # type: ignore[union-attr]
+            program = to_text(source) + engine_image.PROBE
             output = self._docker("run", "--rm", "--network=none", "--entrypoint=python3", image_id, "-c", program)
             answer = engine_image.parse_probe(output)
             if answer is None:

@@ -10,6 +10,7 @@ import os
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from module_runner import fake_command, run_module
@@ -123,7 +124,7 @@ __version__ = "2.10.0"
     entry = struct.pack("<HHIQ12xI", 2, 0x0101, 64, 0, 75).ljust(64, b"\0")
     (tmp_path / "vllm/_C.abi3.so").write_bytes(struct.pack("<4sHHQ", fatbin.MAGIC, 1, 16, len(entry)) + entry)
     (tmp_path / "vllm/_C_other.so").write_bytes(b"no device code")
-    program = fatbin.__loader__.get_source(fatbin.__name__) + engine_image.PROBE
+    program = Path(fatbin.__file__).read_text() + engine_image.PROBE
     answer = subprocess.run(
         [sys.executable, "-c", program],
         env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True,

@@ -497,8 +497,9 @@ def test_secrets_are_in_no_output(fleet: FakeGPUStack) -> None:
     }
     for answer in (apply(fleet, secret, BGE, check=True), apply(fleet, secret, BGE)):
         assert not [text for text in ("hf_abcdefgh", "sk-abcdefgh", PASSWORD) if text in str(answer)]
-        (options, _other) = answer["invocation"]["module_args"]["models"]
-        assert options["env"] == {"HF_TOKEN": "********", "SHORT_KEY": "********", "VLLM_USE_V1": "1"}
+        if "invocation" in answer:  # ansible-core 2.21 leaves it out
+            (options, _other) = answer["invocation"]["module_args"]["models"]
+            assert options["env"] == {"HF_TOKEN": "********", "SHORT_KEY": "********", "VLLM_USE_V1": "1"}
         assert answer["diff"][0]["after"]["backend_parameters"] == ["--api-key=********", "--enforce-eager"]
     assert model(fleet, "qwen")["env"]["HF_TOKEN"] == "hf_abcdefgh"
 
