@@ -43,7 +43,7 @@ _CONTENTS = re.compile(r"^\.\. contents::\n(?: +:.*\n)+", re.MULTILINE)
 
 
 def leave_contents_to_the_theme(_app, document, source):
-    """antsibull-docs begins its pages with a table of contents, which the theme has at the side and refuses elsewhere."""
+    """antsibull-docs begins its pages with a table of contents, which the theme has at the side and refuses."""
     if document.startswith("reference/"):
         source[0] = _CONTENTS.sub("", source[0])
 

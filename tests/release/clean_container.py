@@ -10,6 +10,7 @@ that runs, since its own needs the same addresses, and takes its own down at the
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -45,8 +46,8 @@ def main() -> int:
 
 def _start(base: str, directory: Path) -> str:
     """A container that sleeps: on the machine's network, since the fleet's addresses are only known there."""
-    docker = shutil.which("docker")
-    mounts = {"/var/run/docker.sock": "/var/run/docker.sock", docker: "/usr/local/bin/docker"}
+    engine = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
+    mounts = {engine: "/var/run/docker.sock", shutil.which("docker"): "/usr/local/bin/docker"}
     mounts[str(directory / "pip.conf")] = "/etc/pip.conf"
     if Path(CERTIFICATES).exists():
         mounts[CERTIFICATES] = CERTIFICATES
