@@ -83,6 +83,7 @@ release: package docs  ## what must hold before a release, beside `make test`; t
 	@mkdir -p .build && { [ -x .build/importer/bin/galaxy-importer ] || $(PYTHON) -m venv .build/importer; }
 	@.build/importer/bin/pip install --quiet --disable-pip-version-check --requirement tests/release/requirements.txt
 	$(BIN)/python tests/release/importer.py .build/importer/bin
+	.build/importer/bin/ansible-builder create --file execution-environment.yml --context .build/execution-environment
 	$(BIN)/python tests/release/ansible_test.py sanity $(OLDEST)
 	$(BIN)/python tests/release/ansible_test.py sanity $(NEWEST)
 	$(BIN)/python tests/release/ansible_test.py units $(OLDEST)

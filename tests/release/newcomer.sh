@@ -40,7 +40,8 @@ sed -i 's|^gpustack_server_admin_password: .*|gpustack_server_admin_password: "{
 echo "vault_gpustack_admin_password: $(cat "$checkout/.bench/secrets/admin_password")" >inventory/group_vars/all/vault.yml
 printf 'a password\na password\n' | ansible-vault encrypt inventory/group_vars/all/vault.yml
 
-export ANSIBLE_CALLBACKS_ENABLED=gpuops.gpustack.outcome,gpuops.gpustack.vault_password
+sed -n '/^```ini/,/^```/p' "$checkout/docs/quick-start.md" | grep -v '```' >ansible.cfg
+
 step "Quick start: without the password"
 ansible-playbook gpuops.gpustack.site -i inventory >"$log/locked" 2>&1 && exit 1
 grep -F "is encrypted, and no password that was given decrypts it" "$log/locked"
