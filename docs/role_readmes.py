@@ -29,8 +29,17 @@ def readme(role: Path) -> str:
         options.update(entry.get("options", {}))
     if options:
         lines += ["", "## Variables", "", "| variable | default | what it is |", "|---|---|---|"]
-        lines += [f"| `{name}` | {_default(option)} | {_cell(option)} |" for name, option in sorted(options.items())]
+        lines += _rows(options)
     return "\n".join(lines) + "\n"
+
+
+def _rows(options: dict[str, Any], within: str = "") -> list[str]:
+    """A row for each option, and behind it those for what is in it."""
+    rows = []
+    for name, option in sorted(options.items()):
+        rows.append(f"| `{within}{name}` | {_default(option)} | {_cell(option)} |")
+        rows += _rows(option.get("options", {}), f"{within}{name}.")
+    return rows
 
 
 def _default(option: dict[str, Any]) -> str:

@@ -31,6 +31,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
                 "kind": {"type": "str", "choices": ["run", "host", "model"], "required": True},
                 "name": {"type": "str", "required": True},
                 "step": {"type": "str", "required": True},
+                "begins": {"type": "bool", "default": False},
+                "measures": {"type": "str", "choices": ["drain", "change", "ready", "first_answer", "back"]},
                 "details": {"type": "dict", "default": {}},
             }
         )
@@ -45,7 +47,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             report, seconds = noted(
-                parse(file.read()), given["kind"], given["name"], given["step"], given["details"], time.time()
+                parse(file.read()),
+                given["kind"],
+                given["name"],
+                given["step"],
+                given["details"],
+                time.time(),
+                begins=given["begins"],
+                measures=given["measures"],
             )
             file.truncate(0)
             file.write(text(report))

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .as_is import as_is_plan, is_as_is
+from .errors import Invalid
 from .planning.errors import PlanError
 from .planning.plan import plan_models
-from .realisation import DRAIN, RECREATE, ROLLOUTS, member_names
+from .realisation import DRAIN, RECREATE, member_names
+from .rollout.policy import policy_of
 
 # Keys of a declared model that GPUStack alone understands, and how replicas are realised; the rest is the planner's.
 OF_GPUSTACK = ("categories", "description", "restart_on_error")
@@ -30,11 +32,12 @@ def plan_declared(
 
     ``gpu_facts`` and ``host_facts`` map each host to its ``gpustack_gpu`` and ``gpustack_host``, ``worker_names`` to
     its name in GPUStack where that is another. A model without ``config`` gets the one that was read in its
-    ``source.local_path``. Beside the planner's keys each plan has ``rollout``; ``members``, the names of the models
-    that GPUStack shall have for it; ``download``, what GPUStack has to fetch for it, ``{"model", "size_gib"}`` with a
-    size that may be unknown, null where the model is on the workers' disks; and ``gpu_selectors``, the cards of each
-    replica in GPUStack's form, null where its own scheduler finds the placement. A model with ``plan: false`` is not
-    planned, see ``as_is``. Raises PlanError in one sentence.
+    ``source.local_path``. Beside the planner's keys each plan has ``rollout``, how its replicas are realised, and
+    ``rollout_settings``, what was declared of its roll-out; ``members``, the names of the models that GPUStack shall
+    have for it; ``download``, what GPUStack has to fetch for it, ``{"model", "size_gib"}`` with a size that may be
+    unknown, null where the model is on the workers' disks; and ``gpu_selectors``, the cards of each replica in
+    GPUStack's form, null where its own scheduler finds the placement. A model with ``plan: false`` is not planned, see
+    ``as_is``. Raises PlanError in one sentence.
     """
     if not isinstance(declared, Sequence) or isinstance(declared, str):
         raise PlanError(f"gpustack_models_declared is {type(declared).__name__}, wanted a list of models: correct it")
@@ -50,17 +53,17 @@ def plan_declared(
     planned = {}
     for name, entry, plan in zip(names, declared, plans):
         if is_as_is(entry):
-            rollout = _rollout({ROLLOUT: RECREATE, **entry})
-            members = member_names(name, plan["replicas"], rollout)
+            rolls = _rolls({ROLLOUT: RECREATE, **entry})
+            members = member_names(name, plan["replicas"], rolls[ROLLOUT])
             selectors = entry.get("gpu_selectors")
-            planned[name] = {**plan, ROLLOUT: rollout, "members": members, "gpu_selectors": selectors}
+            planned[name] = {**plan, **rolls, "members": members, "gpu_selectors": selectors}
             planned[name]["download"] = _download(entry["source"], plan)
             continue
-        rollout = _rollout({**defaults, **entry})
-        members = member_names(name, plan["replicas"], rollout)
+        rolls = _rolls({**defaults, **entry})
+        members = member_names(name, plan["replicas"], rolls[ROLLOUT])
         free = plan["automatic_placement"] and len(plans) == len(members) == 1
         selectors = None if free or not plan["feasible"] else _gpu_selectors(plan, worker_names)
-        planned[name] = {**plan, ROLLOUT: rollout, "members": members, "gpu_selectors": selectors}
+        planned[name] = {**plan, **rolls, "members": members, "gpu_selectors": selectors}
         planned[name]["download"] = _download(entry.get("source"), plan)
     _check_names(planned)
     return planned
@@ -90,12 +93,14 @@ def _gpu_selectors(plan: Mapping[str, Any], worker_names: Mapping[str, str]) -> 
     ]
 
 
-def _rollout(model: Mapping[str, Any]) -> str:
-    rollout = model.get(ROLLOUT) or DRAIN
-    if rollout not in ROLLOUTS:
-        wanted = " or ".join(ROLLOUTS)
-        raise PlanError(f"model {model.get('name')}: rollout is {rollout!r}, wanted {wanted}: correct it")
-    return str(rollout)
+def _rolls(model: Mapping[str, Any]) -> dict[str, Any]:
+    """How the replicas are realised, and what was declared of the roll-out."""
+    settings = model.get(ROLLOUT) or {}
+    try:
+        strategy = policy_of({}, settings, named=str(model.get("name")))["strategy"]
+    except Invalid as error:
+        raise PlanError(str(error)) from error
+    return {ROLLOUT: RECREATE if strategy == RECREATE else DRAIN, "rollout_settings": settings}
 
 
 def _check_names(plans: Mapping[str, Mapping[str, Any]]) -> None:

@@ -13,7 +13,9 @@ short_description: Say and note how far a rolling update is
 description:
   - Shows one line on the terminal, with how long the step took, and keeps it in a report for machines.
   - The report is a JSON file on the controller. It holds C(began), and under C(hosts) and C(models) for each name what
-    O(details) said and C(steps), each with C(step), C(seconds) since the one before, and C(at), the time in UTC.
+    O(details) said, C(steps), each with C(step), C(seconds) since the one before, and C(at), the time in UTC, and
+    C(seconds), how long what O(measures) names took in its last turn, with their C(total), and the C(overhead), which
+    is the total without V(ready).
   - Never reports a change and needs no connection to the host.
 extends_documentation_fragment:
   - ansible.builtin.action_common_attributes
@@ -47,6 +49,16 @@ options:
       - What has just been reached, in a few words.
     type: str
     required: true
+  begins:
+    description:
+      - Whether a turn begins with this step, so that nothing is measured from the one before.
+    type: bool
+    default: false
+  measures:
+    description:
+      - What has taken the time since the step before.
+    type: str
+    choices: [drain, change, ready, first_answer, back]
   details:
     description:
       - What else the report shall hold about it, and the line in parentheses.
@@ -70,6 +82,8 @@ EXAMPLES = r"""
     kind: host
     name: gpu-worker-a
     step: drained
+    begins: false
+    measures: drain
     details:
       requests_left: 0
 """

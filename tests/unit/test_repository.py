@@ -79,7 +79,8 @@ def test_argument_specs_tell_every_default_and_its_value(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_public_variables_carry_the_name_of_their_role(role: str) -> None:
-    assert [name for name in argument_specs(role) if not name.startswith(f"gpustack_{role}_")] == []
+    own = f"gpustack_{role}"
+    assert [name for name in argument_specs(role) if name != own and not name.startswith(f"{own}_")] == []
 
 
 @pytest.mark.parametrize("role", ROLES)

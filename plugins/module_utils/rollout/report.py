@@ -4,7 +4,9 @@
 
 """The report of a rolling update: `{"title", "began", "hosts": {name: entry}, "models": {name: entry}}`. Pure.
 
-An entry holds the details that were told and `steps`: `[{"step", "seconds", "at"}]`.
+An entry holds the details that were told, `steps`: `[{"step", "seconds", "at"}]`, and `seconds`: how long what counts
+in its last turn took, `drain`, `change`, `ready`, `first_answer`, `back`, the `total`, and the `overhead`, which is the
+total without `ready`.
 """
 
 from __future__ import annotations
@@ -31,11 +33,20 @@ def text(report: Mapping[str, Any]) -> str:
 
 
 def noted(
-    report: Mapping[str, Any], kind: str, name: str, step: str, details: Mapping[str, Any], now: float
+    report: Mapping[str, Any],
+    kind: str,
+    name: str,
+    step: str,
+    details: Mapping[str, Any],
+    now: float,
+    *,
+    begins: bool = False,
+    measures: str | None = None,
 ) -> tuple[dict[str, Any], float | None]:
-    """The report with one more step, and the seconds since the step before of the same host or model.
+    """The report with one more step, and the seconds since the step before of the same turn.
 
-    `kind` is `host`, `model`, or `run`, which begins a new report. `now` in seconds since 1970.
+    `kind` is `host`, `model`, or `run`, which begins a new report. `begins`: with this step a turn does. `measures`
+    names what has taken the time since the step before. `now` in seconds since 1970.
     """
     if kind == "run":
         return {"title": name, "began": _utc(now), **details, "hosts": {}, "models": {}}, None
@@ -43,8 +54,16 @@ def noted(
     entries = dict(report.get(place) or {})
     entry = dict(entries.get(name) or {})
     steps = list(entry.pop("steps", []))
-    seconds = round(now - _seconds(steps[-1]["at"]), 1) if steps else None
-    entries[name] = {**entry, **details, "steps": [*steps, {"step": step, "seconds": seconds, "at": _utc(now)}]}
+    taken = {} if begins else dict(entry.pop("seconds", {}))
+    seconds = round(now - _seconds(steps[-1]["at"]), 1) if steps and not begins else None
+    if measures is not None:
+        taken[measures] = seconds
+    steps.append({"step": step, "seconds": seconds, "at": _utc(now)})
+    if taken:
+        first = max(number for number, each in enumerate(steps) if each["seconds"] is None)
+        taken["total"] = round(now - _seconds(steps[first]["at"]), 1)
+        taken["overhead"] = round(taken["total"] - (taken.get("ready") or 0), 1)
+    entries[name] = {**entry, **details, "seconds": taken, "steps": steps}
     return {**report, place: entries}, seconds
 
 

@@ -42,6 +42,10 @@ class Serving:
             )
         return leaving
 
+    @property
+    def route_names(self) -> set[str]:
+        return {str(route["name"]) for route in self.routes}
+
     def routes_to(self, models: Collection[str]) -> list[str]:
         """The names of the routes that lead to one of the models."""
         ids = {self.models[name]["id"] for name in models if name in self.models}

@@ -243,7 +243,10 @@ def test_members_are_named_though_the_model_does_not_fit() -> None:
             [model("one", replicas=2, gpus=1), model("one-r2", gpus=1)],
             "model one-r2 is declared, and a replica of model",
         ),
-        ([model("one", rollout="blue")], "model one: rollout is 'blue', wanted drain or recreate"),
+        (
+            [model("one", rollout="blue")],
+            "rollout of model one: strategy is 'blue'; wanted is auto or drain or surge or ",
+        ),
     ],
 )
 def test_a_replica_that_can_not_be_is_one_clear_sentence(declared: Any, sentence: str) -> None:

@@ -16,6 +16,7 @@ def test_steps_are_kept_with_the_time_since_the_one_before() -> None:
     assert report["hosts"]["gpu-worker-a"] == {
         "gaps": [],
         "requests_cut": 0,
+        "seconds": {},
         "steps": [
             {"step": "out of service", "seconds": None, "at": "2026-01-01T12:00:00.000Z"},
             {"step": "drained", "seconds": 2.3, "at": "2026-01-01T12:00:02.340Z"},
@@ -47,3 +48,24 @@ def test_line_says_what_is_worth_saying() -> None:
         "[gpu-worker-a] drained after 2.3 s (requests cut 0; engines x, y)"
     )
     assert line("gpu-worker-a", "drained", None, {}) == "[gpu-worker-a] drained"
+
+
+def test_what_a_turn_took_is_measured_from_its_own_beginning() -> None:
+    report: dict = {}
+    story = [
+        ("out of service", 0, {"begins": True}),
+        ("drained", 4, {"measures": "drain"}),
+        ("runs", 64, {"measures": "ready"}),
+        ("serves again", 67, {"measures": "back"}),
+    ]
+    for began in (NOON, NOON + 86_400):
+        for step, after, told in story:
+            report, seconds = noted(report, "model", "qwen", step, {}, began + after, **told)
+            assert seconds is None or seconds <= 60
+        assert report["models"]["qwen"]["seconds"] == {
+            "drain": 4.0,
+            "ready": 60.0,
+            "back": 3.0,
+            "total": 67.0,
+            "overhead": 7.0,
+        }
