@@ -26,6 +26,7 @@ class Traffic:
     model: str
     callers: int = 4
     tokens: int = 4
+    prompt: str = "Say hello."
     failures: list[str] = field(default_factory=list)
     answered_at: list[float] = field(default_factory=list)
     sent: int = 0
@@ -86,7 +87,7 @@ class Traffic:
         body: dict[str, Any] = {
             "model": self.model,
             "max_tokens": self.tokens,
-            "messages": [{"role": "user", "content": "Say hello."}],
+            "messages": [{"role": "user", "content": self.prompt}],
             "stream": stream,
         }
         try:
