@@ -33,7 +33,7 @@ class Fleet:
 
     * ``hosts``: ``gpustack_host`` of ``host_facts``; ``gpus``: ``gpustack_gpu`` of ``gpu_facts``
     * ``workers``: ``{host: {"name", "ip", "interface", "expected_gpus", "release", "model_storage"}}``, the hosts that
-      run a GPUStack worker; ``model_storage`` is the directory that it downloads to, null for Docker's own
+      run a GPUStack worker; ``model_storage`` is the directory that it downloads to, empty for Docker's own
     * ``server``: ``{"url", "version", "problem", "supported_from", "supported_below", "declared", "host", "ports"}``;
       ``host`` runs it, a null version means that it does not answer, for the reason in ``problem``; ``declared`` is the
       release that it is to run, null where the inventory does not keep the server
@@ -82,6 +82,10 @@ class Fleet:
             raise ValueError(f"unknown keys {', '.join(unknown)}: wanted are {', '.join(known)}")
         if "hosts" not in data:
             raise ValueError("the key hosts is missing: the facts gpustack_host by host name are wanted")
+        # Templates of ansible-core 2.18 make text of numbers, and an empty one of null.
+        data = {name: None if value == "" else value for name, value in data.items()}
+        numbers = ("shared_memory_gib", "image_space_gib", "max_clock_skew_s")
+        data.update({name: float(data[name]) for name in numbers if data.get(name) is not None})
         mappings = ("hosts", "gpus", "workers", "server", "ports", "minimum_free_gib", "connections", "listeners")
         for name in mappings:
             if data.get(name) is not None and not isinstance(data[name], Mapping):

@@ -33,7 +33,7 @@ def fixture_variables() -> dict[str, Any]:
             {"name": "0.18.0-custom", "entrypoint": "vllm serve"},
         ],
     }
-    worker = {"ansible_facts": facts, "gpustack_worker_declared": {"name": "rack-7", "model_storage": None}}
+    worker = {"ansible_facts": facts, "gpustack_worker_declared": {"name": "rack-7", "model_storage": ""}}
     return {
         "inventory_hostname": "gpu-1",
         "groups": {"all": ["gpu-1"], "gpustack_workers": ["gpu-1"]},
@@ -81,4 +81,4 @@ def test_a_directory_that_models_are_downloaded_to_is_measured(request, variable
     actions = dict(rendered(request.config.rootpath / "roles/preflight/tasks/facts.yml", variables))
     assert actions["gpuops.gpustack.host_facts"]["disk_paths"] == paths
     declared = actions["ansible.builtin.set_fact"]["gpustack_worker_declared"]
-    assert declared["model_storage"] == (paths[0] if paths else None)
+    assert declared["model_storage"] == (paths[0] if paths else "")
