@@ -570,3 +570,15 @@ def test_a_problem_of_the_fleet_names_no_host():
 )
 def test_the_line_that_stops_a_run_has_the_first_error_and_its_remedy(problems, consequence, line):
     assert line_of(problems, consequence) == line
+
+
+def test_what_the_templates_of_the_oldest_ansible_core_make_of_numbers_and_nulls():
+    fleet = {
+        "hosts": {"a": {"shm_size_mib": 64}},
+        "gpus": {"a": {"devices": [{"index": 0, "name": "Tesla V100-PCIE-32GB"}]}},
+        "workers": {"a": {"name": "a", "ip": "", "expected_gpus": ""}},
+        "server": "",
+        "shared_memory_gib": "64.0",
+        "image_space_gib": "40.0",
+    }
+    assert [problem["code"] for problem in problems_of(fleet)] == ["shared_memory_too_small"]
