@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils import doctor
 from ansible_collections.gpuops.gpustack.plugins.module_utils.doctor import bundle, hosts, report
+from ansible_collections.gpuops.gpustack.plugins.module_utils.templated import with_nulls
 
 MODULE_UTILS = Path(report.__file__).parents[1]
 
@@ -32,7 +33,7 @@ def doctor_targets(
 def doctor_findings(look: Any) -> dict[str, Any]:
     """Everything that is wrong with what was looked at."""
     try:
-        return doctor.examine(doctor.Look(**look))
+        return doctor.examine(doctor.Look(**with_nulls(look)))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise AnsibleFilterError(
             f"doctor_findings: {type(error).__name__} {error}. See the filter's documentation for the shape."

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..preflight.fleet import by_value
+from ..templated import with_nulls
 from . import packages, versions
 from .problem import ERROR, WARNING, problem
 from .settings import Settings
@@ -37,7 +38,7 @@ def _host_problems(host: str, state: Mapping[str, Any]) -> Iterator[dict[str, An
     yield from _package_problems(host, facts, plan)
     yield from _service_problems(host, plan)
     yield from _library_problems(host, facts, state["gpu"], settings)
-    yield from _card_problems(host, facts, state["gpu"], state.get("expected_gpus"))
+    yield from _card_problems(host, facts, state["gpu"], with_nulls(state).get("expected_gpus"))
 
 
 def _module_problems(host: str, facts: Mapping[str, Any], settings: Settings) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
+from ..templated import with_nulls
+
 Value = TypeVar("Value")
 
 
@@ -82,8 +84,7 @@ class Fleet:
             raise ValueError(f"unknown keys {', '.join(unknown)}: wanted are {', '.join(known)}")
         if "hosts" not in data:
             raise ValueError("the key hosts is missing: the facts gpustack_host by host name are wanted")
-        # Templates of ansible-core 2.18 make text of numbers, and an empty one of null.
-        data = _with_nulls(data)
+        data = with_nulls(data)
         numbers = ("shared_memory_gib", "image_space_gib", "max_clock_skew_s")
         data.update({name: float(data[name]) for name in numbers if data.get(name) is not None})
         mappings = ("hosts", "gpus", "workers", "server", "ports", "minimum_free_gib", "connections", "listeners")
@@ -91,7 +92,7 @@ class Fleet:
             if data.get(name) is not None and not isinstance(data[name], Mapping):
                 raise ValueError(f"{name} is a {type(data[name]).__name__}: a dictionary is wanted")
         if data.get("workers"):
-            data["workers"] = {host: _with_nulls(worker) for host, worker in data["workers"].items()}
+            data["workers"] = {host: with_nulls(worker) for host, worker in data["workers"].items()}
         given = {name: value for name, value in data.items() if value is not None}
         by_host = {"hosts", "gpus", "connections", "listeners", "engine_images"}
         for name in set(given) & by_host:  # a host that did not answer has nothing to say
@@ -118,10 +119,6 @@ class Fleet:
     def worker_facts(self) -> dict[str, Mapping[str, Any]]:
         """The host facts of the workers that have any, by host name in order."""
         return {host: self.hosts[host] for host in sorted(self.workers) if host in self.hosts}
-
-
-def _with_nulls(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: None if value == "" else value for name, value in values.items()}
 
 
 def by_value(values: Mapping[str, Value]) -> list[tuple[Value, list[str]]]:
