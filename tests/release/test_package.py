@@ -19,6 +19,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 VERSION = yaml.safe_load((CHECKOUT / "galaxy.yml").read_text())["version"]
 SHIPPED = {
     *("CHANGELOG.md", "FILES.json", "LICENSE", "MANIFEST.json", "README.md", "bindep.txt", "site.yml"),
+    *("README.ja.md", "README.ko.md", "README.zh-CN.md"),
     *("changelogs", "docs", "execution-environment.yml", "inventories", "meta", "playbooks", "plugins", "roles"),
 }
 PLAYBOOKS = sorted(path.stem for path in (CHECKOUT / "playbooks").glob("*.yml"))
