@@ -131,7 +131,7 @@ def marker_of(model: Mapping[str, Any]) -> Marker | None:
     """The marker of a model; None when it has none, or one that was edited into something unreadable."""
     digits, written, member_of, *_rest = [*str((model.get("env") or {}).get(VARIABLE) or "").split(), "", "", ""]
     try:
-        written_at = datetime.strptime(written, _TIME).replace(tzinfo=timezone.utc)
+        written_at = time_of(written)
     except ValueError:
         return None
     return Marker(digits, written_at, member_of)
