@@ -43,6 +43,9 @@ def fixture_fleet(before: dict[str, Any]) -> Iterator[Fleet]:
         if model["id"] != before["id"]:
             fleet.request("DELETE", f"/v2/models/{model['id']}").raise_for_status()
     edit(fleet, before["id"], **{field: before[field] for field in ("name", "backend_parameters", "env")})
+    for instance in fleet.instances(MODEL):
+        if instance["state"] != "running":  # GPUStack looks at one that waits every 180 s, at a new one at once
+            fleet.request("DELETE", f"/v2/model-instances/{instance['id']}").raise_for_status()
     fleet.wait_until_running(MODEL)
 
 
