@@ -28,7 +28,8 @@ options:
     required: true
   state:
     description:
-      - V(begun) puts the worker into maintenance and takes its models out of their routes.
+      - V(begun) puts the worker into maintenance and takes its models out of their routes. Replicas of declared models
+        that run on other workers and are out of their routes, because their turn was interrupted, come back first.
       - V(resumed) ends the maintenance, unless the worker was in maintenance before, and waits until the model
         instances of the worker run.
       - V(ended) does that too, puts the models back into their routes, waits until GPUStack uses them, and forgets what

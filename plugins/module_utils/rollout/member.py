@@ -19,7 +19,6 @@ from ..ensure import Change, Writer, compare
 from ..errors import NotFound
 from ..model_spec import KIND
 from ..realisation import cards_of, realise
-from ..route_targets import NEW_WEIGHT
 from .targets import Serving
 
 Row = Mapping[str, Any]
@@ -46,7 +45,8 @@ class MemberTurn:
         serving = self._serving
         leaving = serving.leaving(self.name, lambda row: bool(row["model_name"] == self.name), min_available)
         changed = serving.take_out(leaving.targets)
-        targets = [*leaving.targets, *self._left_before()]
+        own = [target for target in serving.outside(serving.declared()) if target["model"] == self.name]
+        targets = [*leaving.targets, *own]
         return {
             "changed": changed,
             "targets": targets,
@@ -55,13 +55,6 @@ class MemberTurn:
             "settled": True,
             "progress": f"{self.name} left {', '.join(target['route'] for target in leaving.targets) or 'no route'}",
         }
-
-    def _left_before(self) -> list[dict[str, Any]]:
-        """The route of the declared model, where this member is out of it already: a turn that began has not ended."""
-        route = declared_name(self.model) or self.name
-        if route not in self._serving.route_names or route in self._serving.routes_to([self.name]):
-            return []
-        return [{"route": route, "model": self.name, "weight": NEW_WEIGHT}]
 
     def write(self, declaration: Row) -> dict[str, Any]:
         """The declared configuration of this member; its engines are not touched yet."""

@@ -54,7 +54,7 @@ def begun(
     on = bool((maintenance or {}).get("enabled"))
     ours = earlier.ours if earlier else not on
     known = [*(earlier.targets if earlier else ())]
-    known += [target for target in targets if not any(_same(target, other) for other in known)]
+    known += [target for target in targets if not any(same_target(target, other) for other in known)]
     ran = sorted({*models, *(earlier.models if earlier else ())})
     note = json.dumps({"ours": ours, "models": ran, "targets": known}, separators=(",", ":"), sort_keys=True)
     return {"enabled": True, "message": f"{_person(maintenance) or _MESSAGE} [gpuops turn {note}]"}
@@ -80,5 +80,5 @@ def _person(maintenance: Mapping[str, Any] | None) -> str | None:
     return None if text in ("", _MESSAGE) else text
 
 
-def _same(target: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def same_target(target: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return (target["route"], target["model"]) == (other["route"], other["model"])

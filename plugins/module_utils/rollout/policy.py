@@ -93,6 +93,16 @@ SETTINGS: Mapping[str, Setting] = {
 }
 
 
+def surge_name(name: str, number: int) -> str:
+    """The name of a declared model's additional replica of that number, counted from 1."""
+    return f"{name}-surge" if number == 1 else f"{name}-surge-{number}"
+
+
+def is_surge(name: str, declared: str) -> bool:
+    """Whether a model of this name is an additional replica of the declared model."""
+    return name == surge_name(declared, 1) or name.startswith(f"{surge_name(declared, 1)}-")
+
+
 def policy_of(fleet: Any, model: Any = None, *, named: str = "") -> dict[str, Any]:
     """Every setting with its value: the model's, else the fleet's, else the default.
 

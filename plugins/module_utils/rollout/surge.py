@@ -24,7 +24,7 @@ from ..model_spec import KIND
 from ..realisation import Realisation, cards_of, realise
 from ..route_targets import NEW_WEIGHT
 from ..routes import Route
-from .policy import AUTO, BLUE_GREEN, DRAIN, GAP, SURGE
+from .policy import AUTO, BLUE_GREEN, DRAIN, GAP, SURGE, is_surge, surge_name
 from .spare import spare_cards
 
 Row = Mapping[str, Any]
@@ -98,11 +98,10 @@ class Surge:
     @property
     def present(self) -> list[str]:
         """Those that are there."""
-        first = surge_name(self.name, 1)
         return sorted(
             name
             for name, model in self.models.items()
-            if (name == first or name.startswith(f"{first}-")) and declared_name(model) == self.name
+            if is_surge(name, self.name) and declared_name(model) == self.name
         )
 
     def _means(self, realisation: Realisation, strategy: str) -> Means:
@@ -138,8 +137,3 @@ class Surge:
         }
         payload = {**fields, "env": with_marker(fields, server_time(self._client), self.name)}
         self.models[name] = self._writer.save(KIND, None, payload, on_create={"enable_model_route": False})
-
-
-def surge_name(name: str, number: int) -> str:
-    """The name of the additional replica of that number, counted from 1."""
-    return f"{name}-surge" if number == 1 else f"{name}-surge-{number}"

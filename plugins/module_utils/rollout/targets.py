@@ -10,10 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..client import Client
+from ..engine_configuration import declared_name
 from ..ensure import Writer
 from ..errors import Conflict
+from ..route_targets import NEW_WEIGHT
 from ..routes import TARGET, Route
 from .leaving import Leave, leave
+from .policy import is_surge
 
 Row = Mapping[str, Any]
 
@@ -42,9 +45,23 @@ class Serving:
             )
         return leaving
 
-    @property
-    def route_names(self) -> set[str]:
-        return {str(route["name"]) for route in self.routes}
+    def declared(self, but: Callable[[Row], bool] = lambda _row: False) -> list[dict[str, Any]]:
+        """What runs of declared models, `but` on certain instances, as targets of the routes that these have.
+
+        An additional replica is none of them: what an interrupted turn has not proven is removed, not used.
+        """
+        names = {str(route["name"]) for route in self.routes}
+        running = {row["model_name"] for row in self.instances if row["state"] == "running" and not but(row)}
+        owners = {name: declared_name(model) for name, model in self.models.items() if name in running}
+        return [
+            {"route": route, "model": name, "weight": NEW_WEIGHT}
+            for name, route in sorted(owners.items())
+            if route in names and not is_surge(name, route)
+        ]
+
+    def outside(self, targets: Iterable[Row]) -> list[Row]:
+        """Of the targets, those that are not in their route: a turn that began has not ended."""
+        return [target for target in targets if target["route"] not in self.routes_to([target["model"]])]
 
     def routes_to(self, models: Collection[str]) -> list[str]:
         """The names of the routes that lead to one of the models."""

@@ -14,7 +14,7 @@ from ..ensure import Writer
 from ..errors import NotFound
 from ..lookup import find_worker
 from ..worker_spec import KIND
-from .memory import Memory, begun, ended, memory_of, resumed
+from .memory import Memory, begun, ended, memory_of, resumed, same_target
 from .targets import Serving
 
 Row = Mapping[str, Any]
@@ -29,14 +29,24 @@ class WorkerTurn:
         self.name = name
 
     def begin(self, min_available: int | None) -> dict[str, Any]:
-        """Maintenance on, and out of the routes what can be. Raises Conflict before anything is changed."""
+        """Maintenance on, and out of the routes what can be. Raises Conflict before anything is changed.
+
+        Settled at once, unless replicas on other workers are out of their routes since their turn was interrupted: they
+        come back first.
+        """
         worker, serving = self._worker(), Serving(self._client, self._writer)
+        elsewhere = [target for target in serving.declared(self._leads) if not self._in_turn(target)]
+        back = serving.put_back(serving.outside(elsewhere))
+        waiting = serving.not_serving(elsewhere)
+        if waiting:
+            return {**self._told(serving, [], back), "settled": False, "progress": f"waiting for {', '.join(waiting)}"}
+        serving = Serving(self._client, self._writer) if back else serving
         leaving = serving.leaving(self.name, self._leads, min_available)
         interrupted = memory_of(worker.get("maintenance")) is not None
         ran = {row["model_name"] for row in serving.instances if self._has(row) and row["state"] == "running"}
         maintenance = begun(worker.get("maintenance"), ran, leaving.targets)
         changed = self._maintain(worker, maintenance)
-        changed = serving.take_out(leaving.targets) or changed
+        changed = serving.take_out(leaving.targets) or changed or back
         targets = _targets(memory_of(maintenance))
         return {
             **self._told(serving, targets, changed),
@@ -85,6 +95,11 @@ class WorkerTurn:
                 "gpuops.gpustack.worker_info lists those that are."
             )
         return worker
+
+    def _in_turn(self, target: Row) -> bool:
+        """Whether it is out because of a worker's turn, which brings it back: of another one in the same batch."""
+        memories = [memory_of(row.get("maintenance")) for row in self._client.listing(KIND.path)]
+        return any(same_target(target, out) for memory in memories for out in _targets(memory))
 
     def _maintain(self, worker: Row, maintenance: dict[str, Any]) -> bool:
         current = worker.get("maintenance") or {}

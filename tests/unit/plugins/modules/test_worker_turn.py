@@ -141,3 +141,28 @@ def test_unknown_worker_is_told(fake: FakeGPUStack) -> None:
     answer = call("worker_turn", fake, name="gpu-worker-z", state="begun")
     assert (answer["failed"], answer["error"]) == (True, "NotFound")
     assert answer["msg"].startswith("No worker 'gpu-worker-z' is registered")
+
+
+def declared(fake: FakeGPUStack) -> None:
+    """As the collection has made them: each says for which declared model."""
+    for row in fake.models.values():
+        row["env"] = {"GPUOPS_CONFIGURATION": "0123456789ab 2026-03-01T09:00:00Z qwen"}
+
+
+def test_replica_that_an_interrupted_turn_has_left_out_serves_before_the_worker_goes(
+    two_replicas: FakeGPUStack,
+) -> None:
+    declared(two_replicas)
+    call("model_turn", two_replicas, name="qwen-r2", state="begun")
+    assert routed(two_replicas) == ["qwen"]
+    out = call("worker_turn", two_replicas, **A, state="begun")
+    assert (out["settled"], out["gaps"]) == (True, [])
+    assert routed(two_replicas) == ["qwen-r2"]
+
+
+def test_what_another_worker_s_turn_has_taken_out_stays_out(two_replicas: FakeGPUStack) -> None:
+    declared(two_replicas)
+    call("worker_turn", two_replicas, name="gpu-worker-b", state="begun")
+    out = call("worker_turn", two_replicas, **A, state="begun")
+    assert routed(two_replicas) == ["qwen"]
+    assert out["gaps"] == ["qwen does not answer meanwhile: it has no other replica"]
