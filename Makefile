@@ -11,7 +11,7 @@ LINK := .ansible/collections/ansible_collections/gpuops/gpustack
 INSTALLED := $(VENV)/.installed
 BENCH := $(BIN)/python molecule/bench/bench.py
 INVENTORY ?= inventories/demo
-SCENARIOS ?= default drift report refusals nvidia_stack
+SCENARIOS ?= default drift report refusals nvidia_stack container_engine
 # Scenarios that take too long for every change.
 NIGHTLY_SCENARIOS ?= replicas rolling rolling_faults doctor_quick doctor load_test load_test_more upgrade
 

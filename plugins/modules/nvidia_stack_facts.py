@@ -163,7 +163,7 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack import files
+from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack import files, repositories
 from ansible_collections.gpuops.gpustack.plugins.module_utils.nvidia_stack.packages import UNITS
 from ansible_collections.gpuops.gpustack.plugins.module_utils.package_database import list_packages
 from ansible_collections.gpuops.gpustack.plugins.module_utils.pci_ids import VENDOR_ID, identify
@@ -175,7 +175,6 @@ SECURE_BOOT = "firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032
 INSTALLERS = ("/usr/bin/nvidia-uninstall", "/usr/bin/nvidia-installer")
 ENTRIES = ("etc/apt/sources.list.d/*.list", "etc/apt/sources.list.d/*.sources", "etc/yum.repos.d/*.repo")
 KEYS = ("etc/apt/keyrings/nvidia-*.asc", "etc/pki/rpm-gpg/RPM-GPG-KEY-nvidia-*")
-NVIDIA_REPOSITORY = re.compile(r"compute/cuda/repos|libnvidia-container|nvidia-docker|nvidia\.github\.io")
 OWN_ENTRIES = ("nvidia-cuda", "nvidia-container-toolkit")
 DAEMONS = ("nvidia-persiste", "nv-hostengine", "nv-fabricmanage", "nvidia-smi")  # as comm cuts them
 LOG_LINES = 3
@@ -326,7 +325,7 @@ def relevant_files() -> dict[str, str]:
     """Entries that name a repository of NVIDIA's, our own ones wherever they lead, keys, and what else is ours."""
     entries = [file for pattern in ENTRIES for file in ROOT.glob(pattern)]
     keys = [file for pattern in KEYS for file in ROOT.glob(pattern)]
-    ours = [file for file in entries if file.stem in OWN_ENTRIES or NVIDIA_REPOSITORY.search(text(file))]
+    ours = [file for file in entries if file.stem in OWN_ENTRIES or repositories.OF_NVIDIA.search(text(file))]
     others = [ROOT / path[1:] for path in files.ALL if (ROOT / path[1:]).exists()]
     return {f"/{file.relative_to(ROOT)}": text(file) for file in sorted([*ours, *keys, *others])}
 

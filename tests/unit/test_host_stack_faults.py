@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
-DIRECTORIES = {"S": "molecule/nvidia_stack/tests", "U": "tests/unit", "R": "tests/unit/roles"}
+DIRECTORIES = {
+    "S": "molecule/nvidia_stack/tests",
+    "E": "molecule/container_engine/tests",
+    "U": "tests/unit",
+    "R": "tests/unit/roles",
+}
 ROWS = re.findall(r"^\| (\d+) \|.*\| (.*) \|$", (PROJECT / "docs/host-stack.md").read_text(), re.MULTILINE)
 
 
@@ -27,7 +32,7 @@ def test_every_fault_has_its_row() -> None:
 
 @pytest.mark.parametrize(("number", "tests"), ROWS)
 def test_every_row_names_tests_that_are_there(number: str, tests: str) -> None:
-    named = [(kind, name) for kind, name in re.findall(r"([SUR]) `(test_\w+)`", tests)]
+    named = [(kind, name) for kind, name in re.findall(r"([SEUR]) `(test_\w+)`", tests)]
     assert named or tests.startswith("none: "), f"row {number} names no test"
     assert [name for kind, name in named if name not in names_in(DIRECTORIES[kind])] == []
 

@@ -41,14 +41,15 @@ def on(command: str, *, succeeds: bool = True) -> str:
 
 
 def play(*arguments: str, **variables: object) -> subprocess.CompletedProcess[str]:
-    """The role, with these variables of its own changed."""
-    prefixed = {f"gpustack_container_engine_{name}": value for name, value in variables.items()}
+    """The role as it is after the upgrade, with these of its variables changed."""
+    changed = {"version": "20.10.24", **variables}
+    prefixed = {f"gpustack_container_engine_{name}": value for name, value in changed.items()}
     environment = {**os.environ, "ANSIBLE_CONFIG": str(PROJECT / "ansible.cfg"), "ANSIBLE_NOCOLOR": "1"}
     environment.pop("ANSIBLE_FORCE_COLOR", None)
     command = ["ansible-playbook", f"{SCENARIO}/converge.yml", "-i", f"{SCENARIO}/inventory/hosts.yml", *arguments]
     command += ["--extra-vars", json.dumps(prefixed)]
     return subprocess.run(
-        command, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        command, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
 
 
@@ -110,11 +111,9 @@ def test_settings_that_others_have_made_are_kept() -> None:
     assert "nvidia" in running["Runtimes"]
 
 
-def test_client_and_engine_move_together_by_variable_and_back() -> None:
+def test_client_and_engine_move_together_by_variable() -> None:
     done(play(version="20.10.24"))
     assert (version("docker-ce"), version("docker-ce-cli")) == (NEW, NEW)
-    done(play())
-    assert (version("docker-ce"), version("docker-ce-cli")) == (OLD, OLD)
 
 
 @pytest.mark.parametrize(
@@ -122,11 +121,7 @@ def test_client_and_engine_move_together_by_variable_and_back() -> None:
     [
         ({"version": "20.10.99"}, f"docker-ce 20.10.99 is not there; there are 5:28.3.3-1~debian.12~bookworm, {NEW}"),
         (
-            {"version": "20.10.24", "repository_url": f"http://{REGISTRY}/nowhere"},
-            "There is no key for the repository docker",
-        ),
-        (
-            {"version": "20.10.24", "key_fingerprints": ["9DC858229FC7DD38854AE2D88D81803C0EBFCD88"]},
+            {"version": "20.10.23", "key_fingerprints": ["9DC858229FC7DD38854AE2D88D81803C0EBFCD88"]},
             "The key of the repository docker is not the expected one",
         ),
     ],
@@ -149,7 +144,7 @@ def test_nothing_that_takes_a_restart_happens_under_the_engines_of_models(engine
     before = on(engine)
     for variables in (
         {"log_max_size": "10m"},
-        {"version": "20.10.24"},
+        {"version": "20.10.23"},
         {"https_proxy": "http://proxy.example.org:3128"},
     ):
         output = refused(**variables)
@@ -186,16 +181,9 @@ def test_the_engine_pulls_through_a_proxy_and_past_it() -> None:
     assert re.findall(r"changed=(\d+)", again) == ["0"]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"labels": ["rack=7"],}', "invalid JSON at line 1, column 23"),
-        ('["rack=7"]', "line 1 starts a JSON array, not an object"),
-    ],
-)
-def test_a_configuration_that_is_none_is_refused_and_stays(content: str, message: str) -> None:
-    on(f"cp {DAEMON} /root/daemon.json; echo '{content}' >{DAEMON}")
+def test_a_configuration_that_is_none_is_refused_before_packages_change() -> None:
+    on(f"""cp {DAEMON} /root/daemon.json; echo '{{"labels": ["rack=7"],}}' >{DAEMON}""")
     try:
-        assert f"{DAEMON} cannot be merged: {message}" in refused(version="20.10.24", log_max_size="10m")
+        assert f"{DAEMON} cannot be merged: invalid JSON at line 1, column 23" in refused(version="20.10.23")
     finally:
         on(f"mv /root/daemon.json {DAEMON}")

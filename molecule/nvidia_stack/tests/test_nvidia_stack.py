@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parents[3]
 SCENARIO = "molecule/nvidia_stack"
-DRIVER, NEXT_DRIVER = "580.95.05", "580.105.08"
+DRIVER, NEXT_DRIVER, NEXT_BRANCH = "580.95.05", "580.105.08", "590.48.01"
 FROZEN = {
     "nvidia-kernel-dkms": f"{DRIVER}-1",
     "nvidia-driver-cuda": f"{DRIVER}-1",
@@ -122,14 +123,35 @@ def test_packages_that_bring_a_driver_along_cannot_be_installed() -> None:
     assert on("stack-a", command).count("has no installation candidate") == 3
 
 
-def test_what_has_moved_anyway_is_told_and_taken_back() -> None:
-    moved = " ".join(f"{name}={NEXT_DRIVER}-1" for name, version in FROZEN.items() if version == f"{DRIVER}-1")
-    on("stack-a", f"apt-get -y -q --allow-change-held-packages install {moved}")
+def test_verification_alone_changes_nothing_and_counts_cards() -> None:
+    right = play(playbook="verify_alone.yml")
+    assert right.returncode == 0, right.stdout[-3000:]
+    assert "2 hosts ready: no problems found" in right.stdout
+    assert set(re.findall(r"changed=(\d+)", right.stdout)) == {"0"}
+    lacking = play("-e", "gpustack_worker_expected_gpus=3", playbook="verify_alone.yml")
+    assert lacking.returncode != 0
+    assert "stack-a: the number of GPUs is not as it should be [error: gpu_count_differs]" in lacking.stdout
+    assert "3, as the inventory declares" in lacking.stdout
+
+
+def move(host: str, driver: str) -> str:
+    """What verification tells when somebody has moved a host's driver, past holds and pins."""
+    packages = " ".join(f"{name}={driver}-1" for name, version in FROZEN.items() if version == f"{DRIVER}-1")
+    past = "--allow-change-held-packages --allow-downgrades -o Dir::Etc::PreferencesParts=/dev/null"
+    on(host, f"apt-get -y -q {past} install {packages}")
     told = play(playbook="verify_alone.yml")
     assert told.returncode != 0
-    assert "stack-a: packages are not at the declared versions [error: packages_moved]" in told.stdout
-    assert "stack-a: the loaded kernel module is not the installed one [error: module_not_loaded]" in told.stdout
-    assert "NVML: Driver/library version mismatch" in told.stdout
+    return told.stdout
+
+
+def test_what_has_moved_anyway_is_told_and_taken_back() -> None:
+    told = move("stack-a", NEXT_DRIVER)
+    assert "stack-a: packages are not at the declared versions [error: packages_moved]" in told
+    assert "stack-a: the loaded kernel module is not the installed one [error: module_not_loaded]" in told
+    assert "NVML: Driver/library version mismatch" in told
+    differ = "stack-a, stack-b: hosts have different versions of the driver"
+    assert f"{differ} [warning: driver_versions_differ]" in told
+    assert f"{differ} [error: driver_versions_differ]" in move("stack-a", NEXT_BRANCH)
     healed = play()
     assert healed.returncode == 0, healed.stdout[-3000:]
     assert FROZEN.items() <= versions("stack-a").items()

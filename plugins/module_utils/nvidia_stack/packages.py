@@ -90,7 +90,8 @@ def series(cuda_version: str) -> str:
 def headers(family: str, kernel_release: str, installed: Collection[str]) -> list[Package]:
     """Headers of the running kernel, and what brings the next kernel's along with it."""
     if family == RHEL:
-        return [Package(f"kernel-devel-{kernel_release}"), Package("kernel-devel-matched")]
+        version, _dot, _architecture = kernel_release.rpartition(".")  # 5.14.0-570.el9 of 5.14.0-570.el9.x86_64
+        return [Package("kernel-devel", version), Package("kernel-devel-matched")]
     return [Package(f"linux-headers-{kernel_release}"), *(Package(name) for name in _header_metapackages(installed))]
 
 

@@ -76,6 +76,9 @@ def plan(facts: Mapping[str, Any], settings: Mapping[str, Any], host: str) -> di
         wanted.container_toolkit_repository_url,
     )
     stale_files = _stale_files(facts, sources)
+    shared = [path for path in stale_files if repositories.also_of_others(path, facts["files"][path])]
+    if shared:
+        return {"problems": [_entries_shared(shared, host)]}
     hold = freeze.held_patterns(wanted.cuda_version)
     pins, settings_files = _pins(family, wanted), _settings_files(facts)
     own = [*pins, *settings_files, *({"path": one.path, "content": repositories.entry(one)} for one in sources)]
@@ -161,6 +164,17 @@ def _stale_files(facts: Mapping[str, Any], sources: list[repositories.Repository
     """Two entries for one repository with different keys make apt refuse both."""
     own = {*files.ALL, *(path for source in sources for path in (source.path, source.key_path))}
     return sorted(set(facts["files"]) - own)
+
+
+def _entries_shared(paths: list[str], host: str) -> dict[str, Any]:
+    return problem(
+        "entries_shared",
+        "an entry for NVIDIA's repository stands in a file with others",
+        found=", ".join(paths),
+        wanted="one entry for a repository, this role's: two with different keys make apt refuse both",
+        remedy="Take NVIDIA's repositories out of that file.",
+        hosts=[host],
+    )
 
 
 def _module_stream(family: str, kernel_modules: str, branch: int) -> str:

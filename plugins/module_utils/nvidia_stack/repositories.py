@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from .files import MANAGED
@@ -14,6 +15,8 @@ from .packages import RHEL
 # Directory names of NVIDIA's repositories; its ARM servers are called sbsa, where Debian and the toolkit say arm64.
 CUDA_ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "sbsa"}
 DEB_ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}
+# Whoever wrote an entry, it leads to one of NVIDIA's repositories where this is in it.
+OF_NVIDIA = re.compile(r"compute/cuda/repos|libnvidia-container|nvidia-docker|nvidia\.github\.io")
 CUDA_KEY = {"deb": "3bf863cc.pub", "rpm": "D42D0685.pub"}
 
 
@@ -50,6 +53,18 @@ def repositories(
             f"{toolkit}/gpgkey",
         ),
     ]
+
+
+def also_of_others(path: str, content: str) -> bool:
+    """Whether a file of entries has some that lead elsewhere, so that it must not go as a whole."""
+    text = re.sub(r"^\s*#.*$", "", content, flags=re.MULTILINE)
+    if path.endswith(".repo"):
+        entries = re.split(r"^\[", text, flags=re.MULTILINE)[1:]
+    elif path.endswith(".sources"):
+        entries = re.split(r"\n\s*\n", text)
+    else:
+        entries = text.splitlines()
+    return any(entry.strip() and not OF_NVIDIA.search(entry) for entry in entries)
 
 
 def distribution(family: str, release: str) -> str:

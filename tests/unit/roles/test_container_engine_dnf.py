@@ -94,6 +94,7 @@ def test_everything_that_happens_to_a_bare_rocky_host(role):
                 "get_checksum": True,
             },
         ),
+        actions[3],  # another one, shown further down
         (
             "gpuops.gpustack.package_rehearsal",
             {
@@ -119,7 +120,7 @@ def test_everything_that_happens_to_a_bare_rocky_host(role):
                 "without_files": ["/etc/yum.repos.d/docker-ce.repo"],
             },
         ),
-        actions[4],  # the refusal, which the next test shows
+        actions[5],  # the refusal, which the next test shows
         ("ansible.builtin.file", {"path": "/etc/yum.repos.d/docker-ce.repo", "state": "absent"}),
         ("ansible.builtin.copy", {"dest": KEY, "content": "a key", **mine}),
         ("ansible.builtin.copy", {"dest": ENTRY, "content": CONTENT, **mine}),
@@ -145,7 +146,7 @@ def test_the_engine_is_not_changed_under_engines_of_models(role):
     engine = {"workload": "qwen", "state": "running"}
     host = {**HOST, "containers": {"qwen-0": engine}}
     actions = rendered(role / "tasks/main.yml", variables(ansible_facts={"gpustack_host": host, "packages": {}}))
-    (refusal,) = [arguments for module, arguments in actions if module == "ansible.builtin.assert"]
+    _other, refusal = (arguments for module, arguments in actions if module == "ansible.builtin.assert")
     assert refusal["that"] == "_gpustack_container_engine_restart_allowed"
     assert refusal["fail_msg"].strip() == (
         "docker-ce, docker-ce-cli, containerd.io, iptables-nft, python3-requests would change, which restarts Docker"
@@ -153,6 +154,13 @@ def test_the_engine_is_not_changed_under_engines_of_models(role):
         " host was not touched."
     )
     assert dict(actions)["gpuops.gpustack.daemon_config"]["restart_allowed"] is False
+
+
+def test_a_file_that_may_hold_entries_of_others_is_not_removed(role):
+    files = [{"path": f"/etc/yum.repos.d/{name}.repo", "checksum": "another"} for name in ("docker-ce", "site")]
+    actions = rendered(role / "tasks/main.yml", variables(__gpustack_container_engine_entries={"files": files}))
+    refusal = dict(reversed(actions))["ansible.builtin.assert"]
+    assert refusal["fail_msg"].startswith("/etc/yum.repos.d/site.repo has an entry for Docker's repository; wanted")
 
 
 def test_a_host_that_has_everything_is_only_looked_at(role):
@@ -169,8 +177,8 @@ def test_a_host_that_has_everything_is_only_looked_at(role):
         ),
     )
     assert [module.rpartition(".")[2] for module, _arguments in actions] == [
-        "daemon_config", "package_facts", "find", "rpm_key", "dnf", "daemon_config", "systemd_service", "meta",
-        "set_fact",
+        "daemon_config", "package_facts", "find", "assert", "rpm_key", "dnf", "daemon_config", "systemd_service",
+        "meta", "set_fact",
     ]  # fmt: skip
     assert dict(actions)["ansible.builtin.dnf"]["name"] == list(INSTALLED)
     assert dict(actions)["ansible.builtin.set_fact"] == {"gpustack_container_engine_changed": False}

@@ -174,7 +174,7 @@ def test_every_package_of_a_bare_rocky_host(role):
         ("nvidia-driver-cuda", "580.95.05"),
         ("nvidia-driver-cuda-libs", "580.95.05"),
         ("nvidia-persistenced", "580.95.05"),
-        ("kernel-devel-5.14.0-570.el9.x86_64", ""),
+        ("kernel-devel", "5.14.0-570.el9"),
         ("kernel-devel-matched", ""),
         ("dkms", ""),
         ("cuda-libraries-12-9", "12.9.1"),

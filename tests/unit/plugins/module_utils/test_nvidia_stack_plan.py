@@ -112,7 +112,7 @@ def test_headers_of_the_next_kernel_come_with_it():
     rocky = {"id": "rocky", "version_id": "9.6"}
     kernel = {"headers": False, "release": "5.14.0-570.el9.x86_64"}
     rhel = names(stack_facts(V100, distribution=rocky, kernel=kernel))
-    assert {"kernel-devel-5.14.0-570.el9.x86_64", "kernel-devel-matched"} <= set(rhel)
+    assert {"kernel-devel", "kernel-devel-matched"} <= set(rhel)
 
 
 def test_fabric_manager_only_with_nvswitch_and_at_the_drivers_version():
@@ -185,12 +185,33 @@ def test_pins_and_blacklist():
 
 def test_other_entries_for_the_same_repositories_go():
     files = {
-        "/etc/apt/sources.list.d/cuda-debian12-x86_64.list": "deb …",
+        "/etc/apt/sources.list.d/cuda-debian12-x86_64.list": "deb https://example.org/compute/cuda/repos/debian12 /",
         "/etc/apt/sources.list.d/nvidia-cuda.sources": "Types: deb",
     }
     wanted = plan(stack_facts(V100, files=files, packages={"cuda-keyring": "1.1-1"}), SETTINGS, "a")
     assert wanted["stale_files"] == ["/etc/apt/sources.list.d/cuda-debian12-x86_64.list"]
     assert wanted["stale_packages"] == ["cuda-keyring"]
+
+
+CUDA = "https://mirror.example.org/compute/cuda/repos/rhel9/x86_64"
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "shared"),
+    [
+        ("sources.list.d/site.list", f"# ours\ndeb {CUDA} /\n\ndeb https://example.org/debian bookworm main\n", True),
+        ("sources.list.d/site.list", f"# https://mirror.example.org/debian\ndeb {CUDA} /\n", False),
+        ("sources.list.d/site.sources", f"Types: deb\nURIs: {CUDA}\n\nTypes: deb\nURIs: https://example.org\n", True),
+        ("sources.list.d/site.sources", f"Types: deb\nURIs: {CUDA}\nSuites: /\n", False),
+        ("yum.repos.d/site.repo", f"[base]\nbaseurl=https://example.org/base\n[cuda]\nbaseurl={CUDA}\n", True),
+        ("yum.repos.d/cuda-rhel9.repo", f"[cuda]\nname=cuda\nbaseurl={CUDA}\n", False),
+    ],
+)  # fmt: skip
+def test_a_file_that_also_has_entries_of_others_is_never_removed(path, content, shared):
+    wanted = plan(stack_facts(V100, files={f"/etc/{path}": content}), SETTINGS, "a")
+    assert [one["code"] for one in wanted["problems"]] == (["entries_shared"] if shared else [])
+    if not shared:
+        assert wanted["stale_files"] == [f"/etc/{path}"]
 
 
 def test_a_rehearsal_wherever_packages_or_repositories_are_going_to_change():
