@@ -259,6 +259,16 @@ def test_removed_worker_comes_back_by_site_as_who_it_was(before: dict[str, Any])
     assert (now["models"], now["targets"]) == (before["models"], before["targets"])
 
 
+def test_worker_whose_host_is_gone_is_taken_off_the_server() -> None:
+    subprocess.run(["docker", "stop", "gpu-worker-b"], check=True)
+    try:
+        done = teardown("gpu-worker-b", gpustack_teardown_confirm="gpu-worker-b", gpustack_teardown_dead=True)
+    finally:
+        subprocess.run(["docker", "start", "gpu-worker-b"], check=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "gpu-worker-b" not in [worker["name"] for worker in Fleet().items("/v2/workers")]
+
+
 def test_teardown_of_everything_with_its_data_leaves_nothing_and_runs_twice() -> None:
     everything = {
         "gpustack_teardown_confirm": ",".join(sorted([SERVER, *WORKERS])),
