@@ -21,7 +21,7 @@ BROKEN_TARGETS: dict[Version, tuple[str, str]] = {
     ),
 }
 # What identifies an object: it stays the same whatever is declared.
-IDENTITY = ("id", "worker_uuid")
+IDENTITY = ("id",)
 
 
 class Obstacle(NamedTuple):

@@ -39,7 +39,7 @@ snapshot:
   returned: success
   type: dict
   sample:
-    worker: {gpu-worker-a: {id: 1, worker_uuid: 6f0b1c, labels: {rack: "12"}}}
+    worker: {gpu-worker-a: {id: 1, ip: 192.0.2.11, labels: {rack: "12"}}}
     cluster: {racks: {id: 1}}
     API key: {ci: {id: 2}}
 """
@@ -62,7 +62,7 @@ _PATHS = {
 # The field of the name first.
 _FIELDS = {
     "cluster": ("name", "id", "is_default"),
-    "worker": ("name", "id", "worker_uuid", "ip", "labels"),
+    "worker": ("name", "id", "ip", "labels"),
     "model": (
         "name",
         "id",

@@ -60,9 +60,9 @@ def test_what_is_gone_or_another_is_told_and_what_is_new_is_not() -> None:
 
 
 def test_what_is_declared_may_change_and_identities_may_not() -> None:
-    before = {"model": {"qwen": {"id": 1, "replicas": 2}}, "worker": {"a": {"id": 1, "worker_uuid": "x", "labels": {}}}}
-    after = {"model": {"qwen": {"id": 1, "replicas": 1}}, "worker": {"a": {"id": 1, "worker_uuid": "y", "labels": 1}}}
-    assert differences(before, after, IDENTITY) == ["worker a: worker_uuid was 'x' and is 'y'"]
+    before = {"model": {"qwen": {"id": 1, "replicas": 2}}, "worker": {"a": {"id": 1, "labels": {}}}}
+    after = {"model": {"qwen": {"id": 1, "replicas": 1}}, "worker": {"a": {"id": 3, "labels": 1}}}
+    assert differences(before, after, IDENTITY) == ["worker a: id was 1 and is 3"]
 
 
 def test_snapshot_is_summed_up_by_kind() -> None:

@@ -10,13 +10,13 @@ from fake_gpustack import FakeGPUStack
 
 def test_everything_is_there_by_name_and_secrets_are_not(fake: FakeGPUStack) -> None:
     cluster = fake.add_cluster("racks", is_default=True)
-    fake.add_worker("gpu-worker-a", cluster, worker_uuid="6f0b")
+    worker = fake.add_worker("gpu-worker-a", cluster)
     fake.add_user("alice", is_admin=True)
     fake.add_model("qwen", source="local_path", local_path="/m", backend="vLLM", env={"HF_TOKEN": "hf_abcdefgh"})
     answer = call("server_snapshot", fake)
     snapshot = answer["snapshot"]
     assert answer["changed"] is False
-    assert snapshot["worker"]["gpu-worker-a"]["worker_uuid"] == "6f0b"
+    assert snapshot["worker"]["gpu-worker-a"]["id"] == worker["id"]
     assert snapshot["model"]["qwen"]["env"] == {"HF_TOKEN": "********", **_marker(snapshot)}
     assert snapshot["model route"]["qwen"]["targets"] == 1
     assert snapshot["API key"] == {}
