@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,14 +38,8 @@ LONGER = declared("many-2", backend_parameters=["--max-model-len=8192"])
 
 
 @pytest.fixture(autouse=True)
-def clean(server: ApiServer, cluster: dict[str, Any]) -> Iterator[None]:
+def clean(server: ApiServer, cluster: dict[str, Any]) -> None:
     """Nothing of other tests that this collection has written, since that would be pruned too."""
-    _remove(server)
-    yield
-    _remove(server)
-
-
-def _remove(server: ApiServer) -> None:
     for model in server.items("/v2/models"):
         if "GPUOPS_CONFIGURATION" in (model["env"] or {}) or model["name"].startswith("many"):
             server.request("DELETE", f"/v2/models/{model['id']}")
@@ -180,18 +174,18 @@ NEWEST = {
 }
 
 
-@pytest.mark.parametrize("field", NEWEST)
-def test_field_of_a_newer_server_is_refused_before_the_first_write_or_kept(
-    field: str, server: ApiServer, proxy: FaultProxy, apply: Apply
+def test_fields_of_a_newer_server_are_refused_before_the_first_write_or_kept(
+    server: ApiServer, proxy: FaultProxy, apply: Apply
 ) -> None:
-    newer = {**TWO, field: NEWEST[field]}
-    answer = apply(ONE, newer)
-    if server.version < (2, 2, 0):
-        assert "or newer; this server is 2.1.1, which would drop it" in answer["msg"]
-        assert (proxy.writes(), many(server)) == ([], {})
-    else:
-        assert answer["changed"] is True
+    newer = {**TWO, **NEWEST}
+    if server.version >= (2, 3, 0):
+        assert apply(ONE, newer)["changed"] is True
         assert apply(ONE, newer)["changed"] is False
+        return
+    for field, value in NEWEST.items():
+        answer = apply(ONE, {**TWO, field: value})
+        assert "or newer; this server is 2.1.1, which would drop it" in answer["msg"], field
+        assert (proxy.writes(), many(server)) == ([], {})
 
 
 def test_dry_run_of_the_server_disagrees_with_both_views(server: ApiServer, proxy: FaultProxy, apply: Apply) -> None:
@@ -210,18 +204,24 @@ def test_dry_run_of_the_server_disagrees_with_both_views(server: ApiServer, prox
 
 @pytest.mark.parametrize(
     "fault",
-    [Fault("cut"), Fault("lost"), Fault(500), Fault("slow", seconds=2.5)],
-    ids=["cut-before", "cut-after", "500", "time-out"],
+    [
+        Fault("cut"),
+        Fault("lost"),
+        Fault(500),
+        Fault("slow", seconds=2.5),
+        Fault("lost", "PUT"),
+        Fault(500, "PUT"),
+    ],
+    ids=["cut-before", "cut-after", "500", "time-out", "cut-after-a-change", "500-at-a-change"],
 )
-@pytest.mark.parametrize("method", ["POST", "PUT"])
 def test_run_after_a_fault_ends_in_the_declared_state(
-    fault: Fault, method: str, server: ApiServer, proxy: FaultProxy, apply: Apply
+    fault: Fault, server: ApiServer, proxy: FaultProxy, apply: Apply
 ) -> None:
     wanted = [ONE, TWO, THREE]
-    if method == "PUT":
+    if fault.method == "PUT":
         apply(ONE, LONGER, THREE)
         proxy.reset()
-    proxy.faults = [Fault(fault.kind, method, "/v2/models", seconds=fault.seconds)]
+    proxy.faults = [Fault(fault.kind, fault.method, "/v2/models", seconds=fault.seconds)]
     assert apply(*wanted, timeout=2)["failed"] is True
     proxy.reset()
     assert apply(*wanted).get("failed") is None
