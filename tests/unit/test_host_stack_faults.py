@@ -15,6 +15,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 DIRECTORIES = {
     "S": "molecule/nvidia_stack/tests",
     "E": "molecule/container_engine/tests",
+    "N": "molecule/nvidia_stack_dnf/tests",
     "U": "tests/unit",
     "R": "tests/unit/roles",
 }
@@ -32,7 +33,7 @@ def test_every_fault_has_its_row() -> None:
 
 @pytest.mark.parametrize(("number", "tests"), ROWS)
 def test_every_row_names_tests_that_are_there(number: str, tests: str) -> None:
-    named = [(kind, name) for kind, name in re.findall(r"([SEUR]) `(test_\w+)`", tests)]
+    named = [(kind, name) for kind, name in re.findall(r"([SENUR]) `(test_\w+)`", tests)]
     assert named or tests.startswith("none: "), f"row {number} names no test"
     assert [name for kind, name in named if name not in names_in(DIRECTORIES[kind])] == []
 

@@ -4,8 +4,8 @@
 
 """What the role nvidia_stack would do on RHEL and Rocky 9: every file and every command.
 
-RENDERED ONLY: no RHEL or Rocky host was at hand, so these tests show tasks as they are written. The commands themselves
-(streams, versionlock, repoquery) have been given by hand to the dnf 4.14 of Debian.
+RENDERED ONLY: no RHEL or Rocky host was at hand, so these tests show tasks as they are written. What dnf makes of them
+is tried by molecule/nvidia_stack_dnf, on Debian.
 """
 
 from __future__ import annotations
