@@ -9,12 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Here and not in pyproject.toml, which `ansible-test units` does not read.
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "unit"), str(TESTS / "support")]
 
 from fake_gpustack import FakeGPUStack
+
+# A busy machine is no fault of the code: no test is judged by the time it takes.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -52,9 +52,7 @@ WORDS = [
     *("<gpu>", "</gpu>", "<nvidia_smi_log>", "&x;", "\x00", "\x1b[4m", "\r", "\ud800", "\U0001f525", "-1", "9" * 60),
     *(":", ",", "\n"),
 ]
-COMMON = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+COMMON = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 PROBLEM_KEYS = {"code", "message", "remedy"}
 
 

@@ -333,7 +333,7 @@ CARDS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(data=st.data(), cards=CARDS)
 def test_any_answers_give_numbered_cards_and_an_end_of_questions(data, cards):
     asked = []

@@ -24,7 +24,7 @@ anything = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)),
     max_leaves=6,
 )
-every = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+every = settings(max_examples=100, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 MODEL = {"name": "m", "source": {"huggingface_repo_id": "Qwen/Qwen2.5-7B-Instruct"}}
 DEVICE = {"index": 0, "name": "Tesla T4", "compute_capability": "7.5", "memory_total_mib": 15360, "usable": True}

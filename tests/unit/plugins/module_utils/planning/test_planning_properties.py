@@ -105,7 +105,7 @@ def layouts(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [result, *result["alternatives"]] if result["feasible"] else []
 
 
-every = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+every = settings(max_examples=100, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
 def cards_of(layout: dict[str, Any], fleet: dict[str, Any]) -> list[dict[str, Any]]:
