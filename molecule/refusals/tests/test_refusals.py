@@ -233,7 +233,13 @@ def test_misspelt_variable() -> None:
 
 
 def test_untouched_example() -> None:
-    refused(site(inventory="inventories/example"), "ansible_host has the value that inventories/example gives it")
+    run = site(inventory="inventories/example")
+    refused(
+        run,
+        "ansible_host, gpustack_worker_ip",
+        "still have the values of inventories/example",
+        "cp -r inventories/example",
+    )
 
 
 def test_misspelt_group(tmp_path: Path) -> None:
