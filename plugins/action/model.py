@@ -11,6 +11,7 @@ from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
+from ansible_collections.gpuops.gpustack.plugins.module_utils.model_spec import instances_wanted
 from ansible_collections.gpuops.gpustack.plugins.module_utils.waiting import (
     Instance,
     Outcome,
@@ -26,7 +27,7 @@ class _Steps(Steps):
         answer = self.step(lambda answer: not answer.get("failed") and "instances" in answer)
         recreates = boolean(self._options.get("recreate", True))
         stale = answer["stale_instances"] if recreates else []
-        return [Snapshot(answer["model"]["name"], answer["model"]["replicas"], answer["instances"], stale)]
+        return [Snapshot(answer["model"]["name"], instances_wanted(answer["model"]), answer["instances"], stale)]
 
     def read_log(self, instance: Instance) -> Sequence[str]:
         return self.log_of(self._options["name"], instance)

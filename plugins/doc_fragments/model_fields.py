@@ -9,57 +9,7 @@ from __future__ import annotations
 import re
 from textwrap import indent
 
-_FIELDS = r"""
-name:
-  description:
-    - Name of the model, by which it is also called.
-  type: str
-  required: true
-huggingface_repo_id:
-  description:
-    - Repository on Hugging Face to take the weights from, for example V(Qwen/Qwen2.5-14B-Instruct).
-    - A new model needs exactly one of O(huggingface_repo_id), O(model_scope_model_id) and O(local_path).
-  type: str
-huggingface_filename:
-  description:
-    - Which files of the repository, for those with several variants of one model (GGUF).
-  type: str
-model_scope_model_id:
-  description:
-    - Model on ModelScope to take the weights from.
-  type: str
-model_scope_file_path:
-  description:
-    - Which files of O(model_scope_model_id), for those with several variants of one model (GGUF).
-  type: str
-local_path:
-  description:
-    - Directory with the weights, the same on every worker that may run the model.
-  type: str
-description:
-  description:
-    - Free text, shown on GPUStack's page.
-  type: str
-replicas:
-  description:
-    - How many instances to run; V(0) stops the model. A new model gets 1.
-  type: int
-categories:
-  description:
-    - What the model can do. If it is not set or empty, GPUStack finds out. The order does not count.
-  type: list
-  elements: str
-  choices: [llm, embedding, image, reranker, speech_to_text, text_to_speech, unknown]
-cluster:
-  description:
-    - Name of the cluster to run in.
-    - A new model goes to the default cluster, or the only one, if it is not set. A model can't be moved.
-  type: str
-placement_strategy:
-  description:
-    - Whether GPUStack spreads instances over workers or fills one after the other. Counts for new instances.
-  type: str
-  choices: [spread, binpack]
+_ENGINE_FIELDS = r"""
 worker_selector:
   description:
     - Labels that a worker must have to run the model.
@@ -78,14 +28,6 @@ gpu_selector:
       description:
         - How many of them one replica gets. Needs O(gpu_selector.gpu_ids).
       type: int
-distributed_inference_across_workers:
-  description:
-    - Whether one instance may use GPUs of several workers.
-  type: bool
-cpu_offloading:
-  description:
-    - Whether layers may be kept in the host's memory.
-  type: bool
 backend:
   description:
     - Inference engine, spelled as GPUStack does. A new model gets V(vLLM).
@@ -115,10 +57,6 @@ run_command:
   description:
     - Command of the engine; only with O(backend=Custom).
   type: str
-restart_on_error:
-  description:
-    - Whether GPUStack starts an instance again after an error.
-  type: bool
 extended_kv_cache:
   description:
     - Keeps KV cache in the host's memory (LMCache). Suboptions that are not set stay as they are.
@@ -201,6 +139,103 @@ gpu_type_selector:
       description:
         - Profile of a partition of a card, for those that can be partitioned.
       type: str
+"""
+
+_ROLE_FIELDS = r"""
+name:
+  description:
+    - Which part it is.
+  type: str
+  choices: [prefill, decode, router]
+  required: true
+replicas:
+  description:
+    - How many instances of it run. A router has one.
+  type: int
+  default: 1
+dependencies:
+  description:
+    - Roles that run before it is started.
+  type: list
+  elements: str
+resources:
+  description:
+    - What a V(router) is given, which has no GPU.
+  type: dict
+  suboptions:
+    cpu:
+      description:
+        - Its weight among the containers of the worker, in cores.
+      type: float
+    memory:
+      description:
+        - Its memory in bytes, which GPUStack sets aside for it.
+      type: int
+"""
+
+_OTHER_FIELDS = r"""
+name:
+  description:
+    - Name of the model, by which it is also called.
+  type: str
+  required: true
+huggingface_repo_id:
+  description:
+    - Repository on Hugging Face to take the weights from, for example V(Qwen/Qwen2.5-14B-Instruct).
+    - A new model needs exactly one of O(huggingface_repo_id), O(model_scope_model_id) and O(local_path).
+  type: str
+huggingface_filename:
+  description:
+    - Which files of the repository, for those with several variants of one model (GGUF).
+  type: str
+model_scope_model_id:
+  description:
+    - Model on ModelScope to take the weights from.
+  type: str
+model_scope_file_path:
+  description:
+    - Which files of O(model_scope_model_id), for those with several variants of one model (GGUF).
+  type: str
+local_path:
+  description:
+    - Directory with the weights, the same on every worker that may run the model.
+  type: str
+description:
+  description:
+    - Free text, shown on GPUStack's page.
+  type: str
+replicas:
+  description:
+    - How many instances to run; V(0) stops the model. A new model gets 1.
+  type: int
+categories:
+  description:
+    - What the model can do. If it is not set or empty, GPUStack finds out. The order does not count.
+  type: list
+  elements: str
+  choices: [llm, embedding, image, reranker, speech_to_text, text_to_speech, unknown]
+cluster:
+  description:
+    - Name of the cluster to run in.
+    - A new model goes to the default cluster, or the only one, if it is not set. A model can't be moved.
+  type: str
+placement_strategy:
+  description:
+    - Whether GPUStack spreads instances over workers or fills one after the other. Counts for new instances.
+  type: str
+  choices: [spread, binpack]
+distributed_inference_across_workers:
+  description:
+    - Whether one instance may use GPUs of several workers.
+  type: bool
+cpu_offloading:
+  description:
+    - Whether layers may be kept in the host's memory.
+  type: bool
+restart_on_error:
+  description:
+    - Whether GPUStack starts an instance again after an error.
+  type: bool
 lora_list:
   description:
     - LoRA adapters to load, all of them in this order. Needs GPUStack 2.2.0.
@@ -279,6 +314,48 @@ scaling_schedule:
             - Replicas meanwhile.
           type: int
           required: true
+disaggregation:
+  description:
+    - Reads prompts (prefill) and writes answers (decode) in engines of their own, those of O(roles), which hand the KV
+      cache over. Needs GPUStack 2.3.0. Suboptions that are not set stay as they are.
+  type: dict
+  suboptions:
+    mode:
+      description:
+        - Engine and connector as GPUStack's recipes name them; V(custom) leaves all of it to O(roles).
+      type: str
+      choices: [vllm-nixl, vllm-mooncake, sglang-mooncake, sglang-nixl, vllm-ascend-mooncake, custom]
+      required: true
+    vendor:
+      description:
+        - Vendor of the cards, where a cluster has those of several.
+      type: str
+    readiness:
+      description:
+        - Whether the model is ready with one instance of each role, as GPUStack has it unless told otherwise, or with
+          all of them.
+      type: str
+      choices: [any_per_role, all]
+    kv_load_failure_policy:
+      description:
+        - What becomes of a request whose KV cache does not arrive.
+      type: str
+      choices: [fail, recompute]
+gather:
+  description:
+    - How near to each other the instances of O(roles) are to be. Needs GPUStack 2.3.0. Suboptions that are not set
+      stay as they are.
+  type: dict
+  suboptions:
+    strategy:
+      description:
+        - Whether the model does not start (V(MustGather)) or starts all the same where the layer cannot be met.
+      type: str
+      choices: [MustGather, PreferGather]
+    layer:
+      description:
+        - The layer of the cluster's topology that is to hold all of them. Needs O(gather.strategy).
+      type: str
 native_anthropic_api:
   description:
     - Whether the engine itself answers requests in the form of Anthropic's API, instead of GPUStack translating them.
@@ -299,6 +376,24 @@ access_policy:
     - Access of single users is a matter of the route.
   type: str
   choices: [public, authed]
+"""
+
+
+def _below(option: str, fields: str) -> str:
+    """The same fields as suboptions of an option, and the options that their descriptions name with them."""
+    return indent(re.sub(r"\bO\((?=[\w.\[\]]+[)=])", f"O({option}[].", fields), "    ")
+
+
+_FIELDS = rf"""{_OTHER_FIELDS}{_ENGINE_FIELDS}
+roles:
+  description:
+    - Parts of the model with engines of their own, compared and written as a whole. Needs GPUStack 2.3.0.
+    - What a role leaves unset is as the model says. With roles O(replicas) is V(1) or V(0), whether the model runs.
+    - A role can't have adapters; GPUStack takes O(lora_list) for models without roles only.
+  type: list
+  elements: dict
+  suboptions:
+{_below("roles", _ROLE_FIELDS + _ENGINE_FIELDS)}
 """
 
 # What only an entry of `models` has beside them.
@@ -335,11 +430,6 @@ planned:
 """
 
 
-def _of_entries(fields: str) -> str:
-    """The same fields one level deeper, and the options that their descriptions name with them."""
-    return indent(re.sub(r"\bO\((?=[\w.]+[)=])", "O(models[].", fields), "      ")
-
-
 class ModuleDocFragment:
     # Annotated, because ansible-test wants what is merely assigned to be a literal.
     DOCUMENTATION: str = f"options:{indent(_FIELDS, '  ')}"
@@ -352,5 +442,5 @@ options:
     type: list
     elements: dict
     required: true
-    suboptions:{_of_entries(_FIELDS)}{indent(_OF_ENTRIES, "      ")}
+    suboptions:{indent(_below("models", _FIELDS), "  ")}{indent(_OF_ENTRIES, "      ")}
 """

@@ -18,7 +18,7 @@ from .errors import Invalid, NotFound, ServerError
 from .logs import read_log
 from .lookup import cluster_named, default_cluster, find_model, find_route
 from .masking import secrets_of
-from .model_spec import DEFAULT_BACKEND, KIND, SOURCES, check_release, schedule_rules
+from .model_spec import DEFAULT_BACKEND, KIND, SOURCES, check_release, instances_wanted, schedule_rules
 from .patience import with_patience
 from .releases import access_policy, made_with_model
 from .waiting import Instance, Result, Snapshot, follow
@@ -84,7 +84,7 @@ class Deployment:
         model = self.model or {}
         self.instances = self._list_instances()
         self.stale = stale(self.instances, marker_of(model))
-        replicas = model.get("replicas", 1)
+        replicas = instances_wanted(model)
         if recreate and self._writer.check_mode:
             self.recreated = list(self.stale)
         elif recreate and self.stale:

@@ -22,7 +22,7 @@ from .engine_verification import differences
 from .ensure import compare
 from .errors import Invalid
 from .masking import mask_fields, mask_parameters, mask_url
-from .model_spec import KIND
+from .model_spec import KIND, instances_wanted
 from .realisation import Member, Realisation, cards_of, check_names, realise
 
 GIT = "git"
@@ -292,7 +292,7 @@ def _running(member: Member, model: Shown, engines: Engines) -> Iterator[Finding
     marker = marker_of(model)
     written = marker.written_at.isoformat() if marker else None
     instances = {str(instance["name"]): instance for instance in model["instances"]}
-    replicas = int(model.get("replicas") or 0)
+    replicas = instances_wanted(model)
     if len(instances) < replicas:
         lacking = Setting("instances", member.fields.get("replicas"), replicas, len(instances))
         yield Finding("instance_missing", member.name, UNKNOWN, settings=(lacking,))

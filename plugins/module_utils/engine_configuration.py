@@ -52,6 +52,9 @@ ENGINE_FIELDS = (
     "gpu_selector",
     "gpu_type_selector",
     "lora_list",
+    "roles",
+    "disaggregation",
+    "gather",
 )
 
 _UNSET: tuple[Any, ...] = (None, "", [], {})
@@ -61,6 +64,8 @@ NESTED_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "gpu_selector": {},
     "extended_kv_cache": {"enabled": False, "mode": "local", "ram_ratio": 1.2},
     "speculative_config": {"enabled": False},
+    "disaggregation": {"readiness": "any_per_role", "kv_load_failure_policy": "fail"},
+    "gather": {},
 }
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
@@ -110,10 +115,18 @@ def edited(model: Mapping[str, Any]) -> bool | None:
 
 
 def _without_defaults(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_given(entry) if isinstance(entry, Mapping) else entry for entry in value]
     if name not in NESTED_DEFAULTS or not value:
         return value
     defaults = NESTED_DEFAULTS[name]
     return {key: part for key, part in value.items() if part not in _UNSET and part != defaults.get(key)}
+
+
+def _given(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What an entry of a list, such as a role, says, without what GPUStack fills in."""
+    parts = {name: _without_defaults(name, value) for name, value in entry.items()}
+    return {name: part for name, part in parts.items() if part not in _UNSET}
 
 
 def with_marker(model: Mapping[str, Any], now: datetime, member_of: str = "") -> dict[str, str]:

@@ -22,12 +22,19 @@ class Equality(Enum):
 
     EXACT = "exact"  # lists in order, mappings with the same keys
     UNORDERED = "unordered"  # lists whatever their order
-    ENTRIES = "entries"  # lists of mappings in order, of each only the wanted keys
+
+
+@dataclass(frozen=True)
+class Entries:
+    """A list of mappings in order, of each only the wanted keys, compared by the rules for them."""
+
+    rules: Rules = field(default_factory=dict)
 
 
 # A field without a rule is EXACT. A mapping as rule means: the field is a mapping of which only the wanted keys count,
 # compared by the rules inside; the rest stays as it is on the server.
-Rules = Mapping[str, Union[Equality, "Rules"]]
+Rule = Union[Equality, Entries, "Rules"]
+Rules = Mapping[str, Rule]
 SUBSET: Rules = {}
 
 
@@ -184,15 +191,19 @@ def _differing(wanted: Mapping[str, Any], stored: Mapping[str, Any], rules: Rule
         if _equal(_merged(value, found, rule), found, rule):
             continue
         if isinstance(value, Mapping) and isinstance(found, Mapping):
-            inner: Rules = SUBSET if isinstance(rule, Equality) else rule
+            inner = _inside(rule)
             yield from (f"{name}.{part}" for part in _differing(value, found, inner))
-            yield from (f"{name}.{part}" for part in found.keys() - value.keys() if isinstance(rule, Equality))
+            yield from (f"{name}.{part}" for part in found.keys() - value.keys() if not isinstance(rule, Mapping))
         else:
             yield name
 
 
-def _merged(wanted: Any, current: Any, rule: Equality | Rules) -> Any:
-    if isinstance(rule, Equality) or not isinstance(wanted, Mapping):
+def _inside(rule: Rule) -> Rules:
+    return rule if isinstance(rule, Mapping) else SUBSET
+
+
+def _merged(wanted: Any, current: Any, rule: Rule) -> Any:
+    if not isinstance(rule, Mapping) or not isinstance(wanted, Mapping):
         return wanted
     merged = dict(current or {})
     for name, value in wanted.items():
@@ -201,16 +212,16 @@ def _merged(wanted: Any, current: Any, rule: Equality | Rules) -> Any:
     return merged
 
 
-def _equal(left: Any, right: Any, rule: Equality | Rules) -> bool:
+def _equal(left: Any, right: Any, rule: Rule) -> bool:
     if _empty(left) or _empty(right):
         return _empty(left) and _empty(right)
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        inner: Rules = {} if isinstance(rule, Equality) else rule
+        inner = _inside(rule)
         return all(_equal(left.get(name), right.get(name), inner.get(name, Equality.EXACT)) for name in {*left, *right})
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
-        if rule is Equality.ENTRIES:
+        if isinstance(rule, Entries):
             return len(left) == len(right) and all(
-                _equal(_merged(a, b, SUBSET), b, SUBSET) for a, b in zip(left, right)
+                _equal(_merged(a, b, rule.rules), b, rule.rules) for a, b in zip(left, right)
             )
         if rule is Equality.UNORDERED:
             left, right = sorted(left, key=str), sorted(right, key=str)

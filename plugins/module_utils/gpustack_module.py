@@ -86,8 +86,9 @@ class GPUStackModule(AnsibleModule):  # type: ignore[misc]
         self.hide(secrets)
 
     def _options_with_secrets(self) -> list[dict[str, Any]]:
-        """The module's options, and those of each model where it takes several."""
-        return [self.params, *(self.params.get("models") or [])]
+        """The module's options, those of each model where it takes several, and those of each role of a model."""
+        objects = [self.params, *(self.params.get("models") or [])]
+        return [part for each in objects for part in (each, *(each.get("roles") or []))]
 
 
 def _texts(value: Any) -> Iterator[str]:

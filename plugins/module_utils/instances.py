@@ -16,6 +16,7 @@ from .errors import NotFound
 from .logs import read_log
 from .lookup import model_named
 from .masking import secrets_of
+from .model_spec import instances_wanted
 from .patience import with_patience
 from .waiting import Result, Snapshot, follow
 
@@ -43,7 +44,7 @@ class Instances:
         self.instances = sorted(found, key=lambda instance: str(instance["name"]))
         return Snapshot(
             str(self.model["name"]),
-            self.model["replicas"],
+            instances_wanted(self.model),
             self.instances,
             stale=self._deleted,
             moved=bool(self._deleted),

@@ -11,43 +11,36 @@ from collections.abc import Mapping
 from typing import Any
 
 from .engine_configuration import VARIABLE
-from .ensure import Equality, Kind
+from .ensure import Entries, Equality, Kind, Rules
 from .errors import Invalid
 from .releases import Version, refuse_newer_fields
 
+# What an engine is made of has the same rules for a model and for one of its roles.
+_ENGINE_RULES: Rules = {
+    "gpu_selector": {"gpu_ids": Equality.UNORDERED},
+    "extended_kv_cache": {},
+    "speculative_config": {},
+    "gpu_type_selector": {},
+}
 KIND = Kind(
     label="model",
     path="/v2/models",
     rules={
+        **_ENGINE_RULES,
         "categories": Equality.UNORDERED,
-        "gpu_selector": {"gpu_ids": Equality.UNORDERED},
-        "extended_kv_cache": {},
-        "speculative_config": {},
-        "gpu_type_selector": {},
-        "lora_list": Equality.ENTRIES,
-        "scaling_schedule": {"rules": Equality.ENTRIES},
+        "lora_list": Entries(),
+        "scaling_schedule": {"rules": Entries()},
+        "roles": Entries({**_ENGINE_RULES, "resources": {}}),
+        "disaggregation": {},
+        "gather": {},
     },
     server_owned=frozenset({"id", "created_at", "updated_at", "ready_replicas"}),
 )
 
 CATEGORIES = ["llm", "embedding", "image", "reranker", "speech_to_text", "text_to_speech", "unknown"]
 
-OPTIONS: dict[str, dict[str, Any]] = {
-    "name": {"type": "str", "required": True},
-    "huggingface_repo_id": {"type": "str"},
-    "huggingface_filename": {"type": "str"},
-    "model_scope_model_id": {"type": "str"},
-    "model_scope_file_path": {"type": "str"},
-    "local_path": {"type": "str"},
-    "description": {"type": "str"},
-    "replicas": {"type": "int"},
-    "categories": {
-        "type": "list",
-        "elements": "str",
-        "choices": CATEGORIES,
-    },
-    "cluster": {"type": "str"},
-    "placement_strategy": {"type": "str", "choices": ["spread", "binpack"]},
+# What a model says of its engines, and what a role may say otherwise for its own.
+_ENGINE_OPTIONS: dict[str, dict[str, Any]] = {
     "worker_selector": {"type": "dict"},
     "gpu_selector": {
         "type": "dict",
@@ -55,8 +48,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         # GPUStack 2.1.1 answers a number without the GPUs with an internal error.
         "required_by": {"gpus_per_replica": "gpu_ids"},
     },
-    "distributed_inference_across_workers": {"type": "bool"},
-    "cpu_offloading": {"type": "bool"},
     "backend": {"type": "str"},
     "backend_version": {"type": "str"},
     # May hold secrets; GPUStackModule shows what is none.
@@ -64,7 +55,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "env": {"type": "dict", "no_log": True},
     "image_name": {"type": "str"},
     "run_command": {"type": "str"},
-    "restart_on_error": {"type": "bool"},
     "extended_kv_cache": {
         "type": "dict",
         "options": {
@@ -96,6 +86,28 @@ OPTIONS: dict[str, dict[str, Any]] = {
             "accelerator_partitioned_profile": {"type": "str"},
         },
     },
+}
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "name": {"type": "str", "required": True},
+    "huggingface_repo_id": {"type": "str"},
+    "huggingface_filename": {"type": "str"},
+    "model_scope_model_id": {"type": "str"},
+    "model_scope_file_path": {"type": "str"},
+    "local_path": {"type": "str"},
+    "description": {"type": "str"},
+    "replicas": {"type": "int"},
+    "categories": {
+        "type": "list",
+        "elements": "str",
+        "choices": CATEGORIES,
+    },
+    "cluster": {"type": "str"},
+    "placement_strategy": {"type": "str", "choices": ["spread", "binpack"]},
+    **_ENGINE_OPTIONS,
+    "distributed_inference_across_workers": {"type": "bool"},
+    "cpu_offloading": {"type": "bool"},
+    "restart_on_error": {"type": "bool"},
     "lora_list": {
         "type": "list",
         "elements": "dict",
@@ -129,6 +141,45 @@ OPTIONS: dict[str, dict[str, Any]] = {
                 },
             },
         },
+    },
+    "roles": {
+        "type": "list",
+        "elements": "dict",
+        "options": {
+            "name": {"type": "str", "choices": ["prefill", "decode", "router"], "required": True},
+            "replicas": {"type": "int", "default": 1},
+            **_ENGINE_OPTIONS,
+            "dependencies": {"type": "list", "elements": "str"},
+            "resources": {"type": "dict", "options": {"cpu": {"type": "float"}, "memory": {"type": "int"}}},
+        },
+    },
+    "disaggregation": {
+        "type": "dict",
+        "options": {
+            "mode": {
+                "type": "str",
+                "choices": [
+                    "vllm-nixl",
+                    "vllm-mooncake",
+                    "sglang-mooncake",
+                    "sglang-nixl",
+                    "vllm-ascend-mooncake",
+                    "custom",
+                ],
+                "required": True,
+            },
+            "vendor": {"type": "str"},
+            "readiness": {"type": "str", "choices": ["any_per_role", "all"]},
+            "kv_load_failure_policy": {"type": "str", "choices": ["fail", "recompute"]},
+        },
+    },
+    "gather": {
+        "type": "dict",
+        "options": {
+            "strategy": {"type": "str", "choices": ["MustGather", "PreferGather"]},
+            "layer": {"type": "str"},
+        },
+        "required_by": {"layer": "strategy"},
     },
     "native_anthropic_api": {"type": "bool"},
     "revision_history_limit": {"type": "int"},
@@ -170,7 +221,15 @@ _PLAIN_FIELDS = (
 )
 # GPUStack fills these in when they are empty, so an empty one declares nothing.
 _FILLED_IN_FIELDS = ("categories", "backend_version")
-_NESTED_FIELDS = ("gpu_selector", "gpu_type_selector", "extended_kv_cache", "speculative_config", "scaling_schedule")
+_NESTED_FIELDS = (
+    "gpu_selector",
+    "gpu_type_selector",
+    "extended_kv_cache",
+    "speculative_config",
+    "scaling_schedule",
+    "disaggregation",
+    "gather",
+)
 _TEXT_MAPPINGS = ("env", "worker_selector")
 
 # The route, through which a model is called, has its name, and GPUStack takes only such names for routes.
@@ -193,6 +252,8 @@ def wanted_model(params: Mapping[str, Any]) -> dict[str, Any]:
             wanted[name] = _set_part(params[name]) or None
     if params.get("lora_list") is not None:
         wanted["lora_list"] = [_set_part(adapter) for adapter in params["lora_list"]]
+    if params.get("roles") is not None:
+        wanted["roles"] = [_role(role) for role in params["roles"]]
     for option, source in SOURCES.items():
         if params.get(option):
             # The place as a whole: what belongs to another kind of place goes.
@@ -212,6 +273,13 @@ def schedule_rules(model: Mapping[str, Any]) -> bool:
     return bool(schedule.get("enabled")) and not schedule.get("paused")
 
 
+def instances_wanted(model: Mapping[str, Any]) -> int:
+    """How many instances a model has when it is complete. With roles `replicas` is a switch, and each role counts."""
+    replicas = int(model.get("replicas", 1))
+    roles = model.get("roles")
+    return replicas * sum(int(role.get("replicas", 1)) for role in roles) if roles else replicas
+
+
 def check_callable_name(label: str, name: str) -> None:
     """Raise Invalid when no request could name a model or route of this name."""
     if not _NAME.fullmatch(name):
@@ -225,7 +293,7 @@ def _check(params: Mapping[str, Any]) -> None:
     check_callable_name("model", params["name"])
     if (params.get("replicas") or 0) < 0:
         raise Invalid(f"replicas is {params['replicas']}; wanted is 0 (stopped) or more.")
-    if VARIABLE in (params.get("env") or {}):
+    if any(VARIABLE in (part.get("env") or {}) for part in (params, *(params.get("roles") or []))):
         raise Invalid(f"env sets {VARIABLE}, which this collection writes itself. Leave it out.")
     backend = params.get("backend")
     known = _BACKENDS.get((backend or "").lower(), backend)
@@ -234,6 +302,19 @@ def _check(params: Mapping[str, Any]) -> None:
     own_command = [option for option in _OWN_COMMAND_FIELDS if params.get(option)]
     if own_command and backend != "Custom":
         raise Invalid(f"{' and '.join(own_command)} count only with backend 'Custom'; backend is {backend!r}.")
+
+
+def _role(options: Mapping[str, Any]) -> dict[str, Any]:
+    """A role as a whole: what it leaves unset is as the model says, whatever was there before."""
+    role = {name: _set_part(value) if isinstance(value, Mapping) else value for name, value in options.items()}
+    return {
+        **role,
+        **{
+            name: texts(f"{name} of role {options['name']}", role[name])
+            for name in _TEXT_MAPPINGS
+            if role.get(name) is not None
+        },
+    }
 
 
 def _set_part(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from .engine_configuration import (
 )
 from .ensure import Change, compare
 from .errors import Invalid
-from .model_spec import DEFAULT_BACKEND, KIND, SOURCES, schedule_rules
+from .model_spec import DEFAULT_BACKEND, KIND, SOURCES, instances_wanted, schedule_rules
 from .realisation import Cards, Member, Realisation, cards_in, cards_of
 
 Object = Mapping[str, Any]
@@ -210,7 +210,7 @@ def motion_of(realisation: Realisation, present: Present, *, recreate: bool, def
 
 def replicas_of(realisation: Realisation, present: Present) -> int:
     """How many instances the members together are to have at present."""
-    return sum(int(present.models.get(member.name, {}).get("replicas", 1)) for member in realisation.members)
+    return sum(instances_wanted(present.models.get(member.name, {})) for member in realisation.members)
 
 
 def stale_instances(realisation: Realisation, present: Present) -> list[str]:
@@ -314,5 +314,5 @@ def _surplus(realisation: Realisation, present: Present) -> list[str]:
 
 def _plain_replicas(name: str, present: Present) -> int:
     """How many replicas one model has, or still has."""
-    declared = int(present.models.get(name, {}).get("replicas") or 0)
+    declared = instances_wanted(present.models.get(name, {"replicas": 0}))
     return max(declared, len(present.instances_of(name)))

@@ -140,6 +140,19 @@ EXAMPLES = r"""
           rules:
             - {name: day, start_cron: "0 7 * * 1-5", duration_seconds: 43200, replicas: 3}
 
+    - name: Prompts and answers in engines of their own, on GPUStack 2.3.0
+      gpuops.gpustack.model:
+        name: qwen3-32b
+        local_path: /var/lib/models/Qwen3-32B
+        disaggregation:
+          mode: vllm-nixl
+        roles:
+          - {name: prefill, replicas: 2, backend_parameters: [--max-num-seqs=8]}
+          - {name: decode}
+          - {name: router}
+        gather:
+          strategy: PreferGather
+
     - name: Write a change, but leave running engines alone for now
       gpuops.gpustack.model:
         name: qwen3-8b

@@ -193,6 +193,41 @@ def test_applied_to_a_server_of_the_newest_release_it_rebuilds_the_same(
         empty(server)
 
 
+def test_what_only_the_newest_release_has_is_adopted_as_well(servers: dict[str, ApiServer], tmp_path: Path) -> None:
+    server, secret = servers[NEWEST], "hf_of_the_role"
+    cluster = server.request("POST", "/v2/clusters", {"name": "adopted", "provider": "Docker"})
+    roles = [
+        {"name": "prefill", "replicas": 2, "backend_parameters": ["--max-num-seqs=8"], "env": {"HF_TOKEN": secret}},
+        {"name": "decode", "extended_kv_cache": {"enabled": True, "ram_size": 4}},
+        {"name": "router"},
+    ]
+    model = {
+        "name": "adopted-roles",
+        "source": "local_path",
+        "local_path": "/var/lib/models/X",
+        "backend": "vLLM",
+        "replicas": 0,
+        "cluster_id": cluster["id"],
+        "enable_model_route": True,
+        "roles": roles,
+        "disaggregation": {"mode": "vllm-nixl"},
+        "gather": {"strategy": "PreferGather"},
+    }
+    try:
+        server.request("POST", "/v2/models", model)
+        with FaultProxy(server.url) as proxy:
+            output = adopt(proxy, tmp_path / "live")
+        assert secret not in output
+        vault = tmp_path / "live/group_vars/all/vault.yml"
+        (asked,) = [name for name in yaml.safe_load(vault.read_text()) if "hf_token" in name]
+        vault.write_text(yaml.safe_dump({"vault_gpustack_admin_password": PASSWORD, asked: secret}))
+        assert apply(server, tmp_path / "live") == {"changed": 0, "failed": 0}
+        (found,) = [model for model in server.items("/v2/models") if model["name"] == "adopted-roles"]
+        assert found["roles"][0]["env"] == {"HF_TOKEN": secret}
+    finally:
+        empty(server)
+
+
 def test_inventory_that_is_there_is_not_written_over(servers: dict[str, ApiServer], adopted: Path) -> None:
     before = {path: path.read_text() for path in adopted.rglob("*.yml")}
     with FaultProxy(servers[OLDEST].url) as proxy:

@@ -165,6 +165,20 @@ def test_nonsense_is_one_error_before_the_first_write(
     assert (proxy.writes(), many(server)) == ([], {})
 
 
+ROLES = {
+    "roles": [
+        {
+            "name": "prefill",
+            "replicas": 2,
+            "backend_parameters": ["--max-num-seqs=8"],
+            "env": {"ROLE_TOKEN": "planted-in-a-role"},
+        },
+        {"name": "decode", "extended_kv_cache": {"enabled": True, "ram_size": 4}, "worker_selector": {"zone": 1}},
+        {"name": "router", "resources": {"cpu": 1, "memory": 1073741824}, "dependencies": ["prefill", "decode"]},
+    ],
+    "disaggregation": {"mode": "vllm-nixl"},
+    "gather": {"strategy": "PreferGather"},
+}
 NEWEST = {
     "lora_list": [{"lora_name": "support", "source": "local_path", "local_path": "/a"}],
     "scaling_schedule": {"enabled": False, "baseline_replicas": 1},
@@ -182,10 +196,40 @@ def test_fields_of_a_newer_server_are_refused_before_the_first_write_or_kept(
         assert apply(ONE, newer)["changed"] is True
         assert apply(ONE, newer)["changed"] is False
         return
-    for field, value in NEWEST.items():
+    for field, value in {**NEWEST, **ROLES}.items():
         answer = apply(ONE, {**TWO, field: value})
         assert "or newer; this server is 2.1.1, which would drop it" in answer["msg"], field
         assert (proxy.writes(), many(server)) == ([], {})
+
+
+def test_roles_are_written_as_a_whole_and_what_gpustack_fills_in_is_no_difference(
+    server: ApiServer, proxy: FaultProxy, apply: Apply
+) -> None:
+    if server.version < (2, 3, 0):
+        pytest.skip("this release has none")
+    answer = apply(ONE, {**TWO, **ROLES})
+    assert answer["changed"] is True
+    assert "planted-in-a-role" not in str(answer)
+    proxy.reset()
+    assert apply(ONE, {**TWO, **ROLES})["changed"] is False
+    assert proxy.writes() == []
+    prefill, decode, router = many(server)["many-2"]["roles"]
+    assert (prefill["replicas"], prefill["env"]) == (2, {"ROLE_TOKEN": "planted-in-a-role"})
+    assert (decode["extended_kv_cache"]["ram_size"], decode["worker_selector"]) == (4, {"zone": "1"})
+    assert router["resources"] == {"cpu": 1.0, "memory": 1073741824}
+
+    changed = [ROLES["roles"][0], {**ROLES["roles"][1], "worker_selector": None}, ROLES["roles"][2]]
+    answer = apply(ONE, {**TWO, **ROLES, "roles": changed})
+    (difference,) = answer["diff"]
+    assert [role["worker_selector"] for role in difference["before"]["roles"]] == [None, {"zone": "1"}, None]
+    assert [role["worker_selector"] for role in difference["after"]["roles"]] == [None, None, None]
+    assert "planted-in-a-role" not in str(answer)
+    assert many(server)["many-2"]["roles"][1]["worker_selector"] is None
+
+    refused = apply(ONE, {**TWO, "roles": [{"name": "prefill", "env": {"A": {"b": 1}}}]})
+    assert "env of role prefill has values that are neither text nor number: A" in refused["msg"]
+    refused = apply(ONE, {**TWO, **ROLES, "replicas": 1, "roles": ROLES["roles"][:1]})
+    assert "exactly one decode role" in refused["msg"]
 
 
 def test_dry_run_of_the_server_disagrees_with_both_views(server: ApiServer, proxy: FaultProxy, apply: Apply) -> None:

@@ -42,7 +42,14 @@ def test_marker_is_a_fingerprint_and_the_full_second_of_the_write() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("backend_parameters", ["--a=2"]), ("env", {"A": "2"}), ("gpu_selector", {"gpu_ids": ["w:cuda:0"]})],
+    [
+        ("backend_parameters", ["--a=2"]),
+        ("env", {"A": "2"}),
+        ("gpu_selector", {"gpu_ids": ["w:cuda:0"]}),
+        ("roles", [{"name": "prefill"}, {"name": "decode"}]),
+        ("disaggregation", {"mode": "custom"}),
+        ("gather", {"strategy": "MustGather", "layer": "rack"}),
+    ],
 )
 def test_fingerprint_tells_configurations_of_an_engine_apart(field: str, value: Any) -> None:
     assert fingerprint({**MODEL, field: value}) != fingerprint(MODEL)
@@ -68,10 +75,23 @@ def test_fingerprint_is_about_the_engine_only_and_tells_nothing_of_secrets(chang
         {"extended_kv_cache": {"enabled": False, "mode": "local", "ram_ratio": 1.2, "ram_size": None}},
         {"speculative_config": {"enabled": False, "algorithm": None, "draft_model": None}},
         {"backend_version": "0.17.1"},
+        {"lora_list": [{"lora_name": "a", "local_path": "/a", "huggingface_filename": None}]},
+        {
+            "roles": [
+                {"name": "decode", "extended_kv_cache": {"enabled": True, "ram_size": 4, "mode": "local"}, "env": None}
+            ]
+        },
+        {"disaggregation": {"mode": "vllm-nixl", "vendor": None, "readiness": "any_per_role"}},
     ],
 )
 def test_what_gpustack_fills_in_is_no_edit(filled: dict[str, Any]) -> None:
-    sent = {**MODEL, "backend": "vLLM"}
+    sent = {
+        **MODEL,
+        "backend": "vLLM",
+        "lora_list": [{"lora_name": "a", "local_path": "/a"}],
+        "roles": [{"name": "decode", "extended_kv_cache": {"enabled": True, "ram_size": 4}}],
+        "disaggregation": {"mode": "vllm-nixl"},
+    }
     assert edited({**sent, "env": with_marker(sent, NOW), **filled}) is False
 
 
@@ -87,6 +107,8 @@ def test_default_that_is_sent_is_the_same_configuration() -> None:
         {"backend_parameters": ["--a=2"]},
         {"extended_kv_cache": {"enabled": True, "ram_ratio": 1.2}},
         {"distributed_inference_across_workers": False},
+        {"roles": [{"name": "decode", "env": {"A": "1"}}]},
+        {"disaggregation": {"mode": "vllm-nixl", "readiness": "all"}},
     ],
 )
 def test_edit_of_what_was_written_is_noticed(change: dict[str, Any]) -> None:

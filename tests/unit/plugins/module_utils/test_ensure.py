@@ -11,9 +11,10 @@ import pytest
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.ensure import (
     SUBSET,
+    Entries,
     Equality,
     Kind,
-    Rules,
+    Rule,
     Writer,
     compare,
 )
@@ -62,11 +63,14 @@ class Store:
         ({"a": 1}, {"a": 1, "b": 2}, SUBSET),
         ({"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}, {"a": SUBSET}),
         ({"a": ["x", "y"]}, {"a": ["y", "x"]}, {"a": Equality.UNORDERED}),
+        ([{"a": 1}, {"a": 2}], [{"a": 1, "b": 5}, {"a": 2}], Entries()),
+        ([{"a": {"b": 1}}], [{"a": {"b": 1, "c": 2}}], Entries({"a": SUBSET})),
+        ([{"a": ["x", "y"]}], [{"a": ["y", "x"]}], Entries({"a": Equality.UNORDERED})),
         ({}, None, SUBSET),
         (True, True, Equality.EXACT),
     ],
 )
-def test_equal(wanted: Any, current: Any, rule: Equality | Rules) -> None:
+def test_equal(wanted: Any, current: Any, rule: Rule) -> None:
     change = compare({"field": wanted}, {"field": current}, {"field": rule})
     assert (change.changed, change.before, change.after, change.payload) == (False, {}, {}, {})
 
@@ -82,13 +86,16 @@ def test_equal(wanted: Any, current: Any, rule: Equality | Rules) -> None:
         ({"a": 1}, {"a": 1, "b": 2}, Equality.EXACT, {"a": 1}),
         ({"a": 2}, {"a": 1, "b": 2}, SUBSET, {"a": 2, "b": 2}),
         ({"a": {"b": 3}}, {"a": {"b": 1, "c": 2}}, {"a": SUBSET}, {"a": {"b": 3, "c": 2}}),
+        ([{"a": 1}], [{"a": 1}, {"a": 2}], Entries(), [{"a": 1}]),
+        ([{"a": 1}, {"a": 2}], [{"a": 2}, {"a": 1}], Entries(), [{"a": 1}, {"a": 2}]),
+        ([{"a": {"b": 1}}], [{"a": {"b": 1, "c": 2}}], Entries(), [{"a": {"b": 1}}]),
         (None, {"a": 1}, SUBSET, None),
         (False, None, Equality.EXACT, False),
         (True, 1, Equality.EXACT, True),
         (0, None, Equality.EXACT, 0),
     ],
 )
-def test_different(wanted: Any, current: Any, rule: Equality | Rules, result: Any) -> None:
+def test_different(wanted: Any, current: Any, rule: Rule, result: Any) -> None:
     change = compare({"field": wanted, "same": 1}, {"field": current, "same": 1, "other": 2}, {"field": rule})
     assert change.changed is True
     assert (change.before, change.after, change.payload) == ({"field": current}, {"field": result}, {"field": result})

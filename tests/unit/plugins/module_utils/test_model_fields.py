@@ -6,7 +6,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.gpuops.gpustack.plugins.module_utils.model_spec import OPTIONS
+from typing import Any
+
+import pytest
+
+from ansible_collections.gpuops.gpustack.plugins.module_utils.model_spec import OPTIONS, instances_wanted
 from ansible_collections.gpuops.gpustack.plugins.module_utils.releases import NEWER_FIELDS
 
 # ModelCreate and ModelPublic of the servers' own API descriptions.
@@ -87,23 +91,30 @@ READ_ONLY = {
     "restarting_since",
     "has_stale_lora_instances",
 }
-NOT_COVERED = {
-    "roles": "prefill and decode in engines of their own need links between cards that no card in the tests has",
-    "disaggregation": "as roles",
-    "gather": "placement by the topology of a cluster, which the collection does not declare",
-}
 
 
 def test_every_field_of_both_releases_is_an_option_or_has_a_reason_not_to_be() -> None:
-    explained = {*OPTIONS, *OTHERWISE, *READ_ONLY, *NOT_COVERED}
+    explained = {*OPTIONS, *OTHERWISE, *READ_ONLY}
     assert [name for name in (*FIELDS_2_1_1, *NEW_IN_2_3_0) if name not in explained] == []
 
 
 def test_no_reason_outlives_its_field() -> None:
-    assert ({*OTHERWISE, *READ_ONLY, *NOT_COVERED} & {*OPTIONS}) == set()
-    assert {*OTHERWISE, *READ_ONLY, *NOT_COVERED} <= {*FIELDS_2_1_1, *NEW_IN_2_3_0}
+    assert ({*OTHERWISE, *READ_ONLY} & {*OPTIONS}) == set()
+    assert {*OTHERWISE, *READ_ONLY} <= {*FIELDS_2_1_1, *NEW_IN_2_3_0}
 
 
 def test_option_that_the_oldest_release_does_not_know_is_refused_there() -> None:
     newer = [name for name in OPTIONS if name in NEW_IN_2_3_0]
     assert [name for name in newer if name not in NEWER_FIELDS["model"]] == []
+
+
+@pytest.mark.parametrize(
+    ("model", "instances"),
+    [
+        ({"replicas": 3, "roles": None}, 3),
+        ({"replicas": 0, "roles": [{"name": "prefill", "replicas": 2}]}, 0),
+        ({"replicas": 1, "roles": [{"name": "prefill", "replicas": 2}, {"name": "decode"}, {"name": "router"}]}, 4),
+    ],
+)
+def test_roles_say_how_many_instances_a_model_has(model: dict[str, Any], instances: int) -> None:
+    assert instances_wanted(model) == instances
