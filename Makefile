@@ -11,9 +11,9 @@ LINK := .ansible/collections/ansible_collections/gpuops/gpustack
 INSTALLED := $(VENV)/.installed
 BENCH := $(BIN)/python molecule/bench/bench.py
 INVENTORY ?= inventories/demo
-SCENARIOS ?= default drift report refusals nvidia_stack container_engine
+SCENARIOS ?= default drift report refusals nvidia_stack nvidia_stack_dnf container_engine
 # Scenarios that take too long for every change.
-NIGHTLY_SCENARIOS ?= replicas rolling rolling_faults doctor_quick doctor load_test load_test_more upgrade nvidia_stack_dnf
+NIGHTLY_SCENARIOS ?= replicas rolling rolling_faults doctor_quick doctor load_test load_test_more upgrade
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg

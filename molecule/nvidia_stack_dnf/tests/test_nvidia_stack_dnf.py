@@ -81,3 +81,18 @@ def test_a_version_that_is_not_there() -> None:
     assert run.returncode != 0
     assert "nvidia-driver 580.999.99 is not there; there are 3:590.48.01-1.el9, 3:580.105.08-1.el9" in run.stdout
     assert on("rpm -qa | sort; find /etc -type f -exec md5sum {} + | sort -k 2") == before
+
+
+def test_a_changed_variable_lifts_the_locks_upgrades_and_locks_again() -> None:
+    run = play("-e", "gpustack_nvidia_stack_driver_version=580.105.08")
+    assert run.returncode == 0, run.stdout[-5000:]
+    moved = dict.fromkeys(OF_THE_DRIVER, NEXT_DRIVER)
+    assert {**FROZEN, **moved}.items() <= versions().items()
+    assert on("cat /sys/module/nvidia/version").strip() == "580.105.08"
+    locks = locked().split()
+    assert [
+        name for name in OF_THE_DRIVER if not any(f"{name}-" in lock and NEXT_DRIVER in lock for lock in locks)
+    ] == []
+    assert DRIVER not in locked()
+    again = play("-e", "gpustack_nvidia_stack_driver_version=580.105.08")
+    assert "changed=0" in again.stdout, again.stdout[-3000:]
