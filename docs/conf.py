@@ -26,6 +26,8 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"{project} {version}"
 html_show_sphinx = False
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 # One kind of highlighting for all that a shell, Ansible or a table of a terminal is shown with.
 highlight_language = "none"
 # antsibull-docs writes a heading for every option, and the same name in two roles is no ambiguity.

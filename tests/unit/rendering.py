@@ -12,8 +12,11 @@ collections takes over the imports of the process that it is in.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +53,21 @@ def rendered(path: Path, variables: dict[str, Any]) -> list[tuple[str, Any]]:
 
 @lru_cache(maxsize=1)
 def _process() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), init_plugin_loader, ([str(_collections())],))
+    pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), init_plugin_loader, ([str(_collections())],))
+    pool.submit(_end_with_parent)
+    return pool
+
+
+def _end_with_parent() -> None:
+    """A forked test, as all of ansible-test's are, ends without a word to the process that it has started."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def end() -> None:
+        wait([parent.sentinel])
+        os._exit(0)
+
+    threading.Thread(target=end, daemon=True).start()
 
 
 def _collections() -> Path:
