@@ -36,9 +36,11 @@ def verification(
 def _answer(result: Mapping[str, Any], question: str) -> dict[str, Any]:
     """One result of ``ansible.builtin.uri`` in a loop over models."""
     completion = result["json"]
+    choice = completion["choices"][0]
     return {
         "question": question,
-        "answer": (completion["choices"][0]["message"]["content"] or "").strip(),
+        "answer": (choice["message"]["content"] or "").strip(),
+        "cut": choice.get("finish_reason") == "length",
         "tokens": completion["usage"]["completion_tokens"],
         "seconds": float(result["elapsed"]),
     }

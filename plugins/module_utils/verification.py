@@ -27,7 +27,8 @@ def verify(
     """``{"verified": bool, "problems": [sentence], "text": block}``.
 
     ``plans`` by model name; ``models`` of ``model_info``, ``workers`` of ``worker_info``; ``engines`` of
-    ``engine_info`` by host; ``answers`` by model name: ``{"question", "answer", "tokens", "seconds"}``.
+    ``engine_info`` by host; ``answers`` by model name: ``{"question", "answer", "cut", "tokens", "seconds"}``,
+    where ``cut`` says that the model would have gone on.
     """
     running = {str(model["name"]): model for model in models}
     problems = {name: list(_problems(name, plan, running, engines)) for name, plan in plans.items()}
@@ -102,7 +103,14 @@ def _model(
     yield from _predictions(plan.get("predicted") or {}, instances)
     if answer:
         yield from _row("asked", answer["question"])
-        yield from _row("answered", f"{answer['answer']} ({answer['tokens']} tokens in {answer['seconds']:.1f} s)")
+        yield from _row("answered", _answered(answer))
+
+
+def _answered(answer: Mapping[str, Any]) -> str:
+    tokens, seconds = counted(answer["tokens"], "token"), f"{answer['seconds']:.1f} s"
+    if answer["cut"]:
+        return f"{answer['answer']} … (no more than {tokens} were asked for; in {seconds})"
+    return f"{answer['answer']} ({tokens} in {seconds})"
 
 
 def _subordinates(instance: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

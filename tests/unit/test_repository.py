@@ -132,3 +132,14 @@ def imports_of(path: Path) -> set[str]:
 def test_planning_knows_neither_ansible_nor_anything_outside_itself(path: Path) -> None:
     foreign = [name for name in imports_of(path) if name.startswith(("..", "ansible"))]
     assert foreign == []
+
+
+def test_tests_of_what_runs_on_hosts_take_nothing_that_only_the_controller_has() -> None:
+    """ansible-test runs them where of Ansible only module_utils can be imported."""
+    foreign = {
+        path.name: sorted(wrong)
+        for place in ("modules", "module_utils")
+        for path in (PROJECT / "tests/unit/plugins" / place).rglob("*.py")
+        if (wrong := {name for name in imports_of(path) if re.match(r"ansible(?!\.module_utils\b)(\.|$)", name)})
+    }
+    assert foreign == {}

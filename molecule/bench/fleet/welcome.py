@@ -22,6 +22,7 @@ def text(profile: Profile, state: State) -> str:
     page = f"http://{server.address}:{API_PORT}"
     return f"""
 Look around
+  real here   GPUStack with its workers, Docker, systemd, apt; the cards, their driver and vLLM are stand-ins
   GPUStack    {page} (user admin, password: cat {password})
               from another machine: ssh -L {API_PORT}:{server.address}:{API_PORT} THIS-MACHINE,
               then http://localhost:{API_PORT}

@@ -98,6 +98,13 @@ def test_answer_is_shown_with_its_length_and_time() -> None:
     assert "    answered          Hello there. (3 tokens in 2.0 s)" in text
 
 
+def test_an_answer_that_was_cut_off_says_so() -> None:
+    choice = {"message": {"content": "Hello there, my"}, "finish_reason": "length"}
+    asked = {"model_name": "qwen", "elapsed": 2, "json": {"choices": [choice], "usage": {"completion_tokens": 4}}}
+    text = verification({"qwen": PLAN}, [model()], WORKERS, engines(), [asked], "Say hello.")["text"]
+    assert "    answered          Hello there, my … (no more than 4 tokens were asked for; in 2.0 s)" in text
+
+
 def test_no_model_declared_says_what_to_do() -> None:
     assert verification({}, [], [], {})["text"].startswith("No model is declared: set gpustack_models_declared.")
 
