@@ -19,16 +19,21 @@ author:
   - gpuops contributors (@gpuops)
 """
 
+from pathlib import PurePath
 from typing import Any
 
 from ansible import context
 from ansible.plugins.callback import CallbackBase
 
+# The collection's playbooks that never change a fleet, so that nothing follows from their having changed nothing.
+ONLY_LOOK = frozenset({"all_reduce", "check_inventory", "doctor", "drift", "plan", "preflight"})
 
-def sentence(totals: dict[str, dict[str, int]], check_mode: bool) -> str:
+
+def sentence(totals: dict[str, dict[str, int]], check_mode: bool, playbook: str) -> str:
     """The outcome of a run.
 
-    ``totals`` maps each host to its figures of the recap: ``changed``, ``failures``, ``unreachable``.
+    ``totals`` maps each host to its figures of the recap: ``changed``, ``failures``, ``unreachable``; ``playbook`` is
+    the path of what was run.
     """
     failed = sorted(host for host, figures in totals.items() if figures["failures"] or figures["unreachable"])
     changes = sum(figures["changed"] for figures in totals.values())
@@ -38,6 +43,8 @@ def sentence(totals: dict[str, dict[str, int]], check_mode: bool) -> str:
     if failed:
         before = f"before that, {extent} {would}" if changes else f"nothing {would} before that"
         return f"Failed on {', '.join(failed)}; {before}."
+    if not changes and PurePath(playbook).stem in ONLY_LOOK:
+        return "Nothing changed: this playbook only looks."
     if not changes:
         return f"Nothing {would}: everything is as declared."
     return f"Done: {extent} {would}."
@@ -49,7 +56,12 @@ class CallbackModule(CallbackBase):
     CALLBACK_NAME = "gpuops.gpustack.outcome"
     CALLBACK_NEEDS_ENABLED = True
 
+    _playbook = ""
+
+    def v2_playbook_on_start(self, playbook: Any) -> None:
+        self._playbook = playbook._file_name
+
     def v2_playbook_on_stats(self, stats: Any) -> None:
         totals = {host: stats.summarize(host) for host in stats.processed}
         if totals:
-            self._display.display(sentence(totals, bool(context.CLIARGS.get("check"))) + "\n")
+            self._display.display(sentence(totals, bool(context.CLIARGS.get("check")), self._playbook) + "\n")

@@ -18,9 +18,11 @@ make demo 2>&1 | tee "$log/again" | tail -n 30
 grep -F "Nothing changed: everything is as declared." "$log/again"
 
 step "README: Your own fleet, from the checkout"
+make setup && . .venv/bin/activate
 cp -r inventories/example inventories/mine
-.venv/bin/ansible-playbook site.yml -i inventories/mine >"$log/example" 2>&1 && exit 1
+ansible-playbook site.yml -i inventories/mine >"$log/example" 2>&1 && exit 1
 grep -F "still have the values of inventories/example" "$log/example" | head -n 1
+deactivate
 
 step "Quick start: the built collection, in an environment of its own"
 make build
@@ -47,7 +49,8 @@ ansible-playbook gpuops.gpustack.site -i inventory >"$log/locked" 2>&1 && exit 1
 grep -F "is encrypted, and no password that was given decrypts it" "$log/locked"
 
 step "Quick start: the plan alone"
-echo 'a password' | ansible-playbook gpuops.gpustack.plan -i inventory --ask-vault-pass | tail -n 25
+echo 'a password' | ansible-playbook gpuops.gpustack.plan -i inventory --ask-vault-pass | tee "$log/plan" | tail -n 25
+grep -F "Nothing changed: this playbook only looks." "$log/plan"
 test -s build/plan/plan.html
 
 for options in "--check --diff" ""; do

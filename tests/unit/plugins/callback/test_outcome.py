@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from ansible_collections.gpuops.gpustack.plugins.callback.outcome import sentence
+from ansible_collections.gpuops.gpustack.plugins.callback.outcome import ONLY_LOOK, sentence
 
 
 def figures(changed: int = 0, failures: int = 0, unreachable: int = 0) -> dict[str, int]:
@@ -29,4 +31,15 @@ def figures(changed: int = 0, failures: int = 0, unreachable: int = 0) -> dict[s
     ],
 )
 def test_outcome_is_one_sentence(totals: dict[str, dict[str, int]], check_mode: bool, expected: str) -> None:
-    assert sentence(totals, check_mode) == expected
+    assert sentence(totals, check_mode, "/site/site.yml") == expected
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_nothing_follows_from_a_playbook_that_only_looks(check_mode: bool) -> None:
+    said = sentence({"a": figures()}, check_mode, "/collections/gpuops/gpustack/playbooks/plan.yml")
+    assert said == "Nothing changed: this playbook only looks."
+
+
+def test_playbooks_that_only_look_are_there() -> None:
+    playbooks = {path.stem for path in (Path(__file__).resolve().parents[4] / "playbooks").glob("*.yml")}
+    assert sorted(ONLY_LOOK - playbooks) == []
