@@ -39,6 +39,7 @@ from .errors import (
     Unauthorized,
     Unreachable,
     UnsupportedVersion,
+    Untrusted,
 )
 from .masking import mask_url, redact
 from .releases import LOCALHOST_TRUST_BELOW, SUPPORTED_BELOW, SUPPORTED_FROM, Version, version_text
@@ -306,12 +307,17 @@ class Client:
 
     def _unreachable(self, error: Exception) -> _Failure:
         reason = error.reason if isinstance(error, URLError) else error
+        if isinstance(reason, ssl.SSLCertVerificationError):
+            return _Failure(
+                Untrusted(
+                    f"The TLS certificate of {self._base} is not trusted: {reason.verify_message}. Name the "
+                    "certificate of the authority that signed it: in ca_path or, for a whole run, in the variable "
+                    "SSL_CERT_FILE of the environment. Or use the name that the certificate is for."
+                )
+            )
         if isinstance(reason, ssl.SSLError):
             return _Failure(
-                Unreachable(
-                    f"The TLS certificate of {self._base} is not trusted: {reason}. Set ca_path to the certificate "
-                    "of the authority that signed it, or use the name that the certificate is for."
-                )
+                Unreachable(f"What answers at {self._base} speaks no TLS ({reason.reason}). Should it be http://?")
             )
         if isinstance(reason, (TimeoutError, socket.timeout)):
             what = f"gave no answer within {self._connection.timeout_seconds:g} seconds"

@@ -19,7 +19,11 @@ class GPUStackError(Exception):
 
 
 class Unreachable(GPUStackError):
-    """No answer: refused, timed out, name unknown, certificate not trusted."""
+    """No answer: refused, timed out, name unknown, no TLS."""
+
+
+class Untrusted(GPUStackError):
+    """Nobody whom the client trusts vouches for the server, so nothing was sent to it."""
 
 
 class NotGPUStack(GPUStackError):

@@ -220,8 +220,8 @@ log:
   elements: str
 error:
   description: >-
-    What went wrong, as V(Unreachable), V(NotGPUStack), V(UnsupportedVersion), V(Unauthorized), V(Forbidden),
-    V(NotFound), V(Conflict), V(Invalid), V(NotApplied) or V(ServerError).
+    What went wrong, as V(Unreachable), V(Untrusted), V(NotGPUStack), V(UnsupportedVersion), V(Unauthorized),
+    V(Forbidden), V(NotFound), V(Conflict), V(Invalid), V(NotApplied) or V(ServerError).
   returned: failure other than of an instance
   type: str
   sample: Conflict

@@ -49,6 +49,9 @@ ansible_facts:
         answers:
           description: Whether a GPUStack server answers there.
           type: bool
+        trusted:
+          description: False where its TLS certificate is not trusted, and so nothing was asked.
+          type: bool
         version:
           description: Its release; null when it does not answer.
           type: str
@@ -75,7 +78,7 @@ ansible_facts:
 import os
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.client import Client
-from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import GPUStackError, UnsupportedVersion
+from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import GPUStackError, UnsupportedVersion, Untrusted
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule, connection_from
 from ansible_collections.gpuops.gpustack.plugins.module_utils.model_files import model_files
 from ansible_collections.gpuops.gpustack.plugins.module_utils.releases import (
@@ -90,6 +93,7 @@ def server_facts(client: Client) -> dict[str, object]:
     facts: dict[str, object] = {
         "url": client.server_url,
         "answers": False,
+        "trusted": True,
         "version": None,
         "supported_from": version_text(SUPPORTED_FROM),
         "supported_below": version_text(SUPPORTED_BELOW),
@@ -103,7 +107,7 @@ def server_facts(client: Client) -> dict[str, object]:
     except UnsupportedVersion:
         pass
     except GPUStackError as error:
-        facts["problem"] = str(error)
+        facts.update(trusted=not isinstance(error, Untrusted), problem=str(error))
     return facts
 
 

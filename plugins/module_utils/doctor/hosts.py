@@ -17,6 +17,7 @@ from .signature import ERROR
 # Preflight's findings by the layer that they are about; what is not here is about the host itself.
 _LAYERS = {
     "server_unreachable": Layer.SERVER,
+    "server_untrusted": Layer.SERVER,
     "server_refuses": Layer.SERVER,
     "server_unsupported": Layer.SERVER,
     "container_engine_unreachable": Layer.CONTAINER_ENGINE,
@@ -43,6 +44,7 @@ _SETTINGS = {
     "required_path_missing": "playbooks/host_stack.yml",
     "server_refuses": "gpustack_server_admin_password",
     "server_unreachable": "gpustack_server_url",
+    "server_untrusted": "SSL_CERT_FILE",
     "shared_memory_too_small": "gpustack_preflight_shared_memory_gib",
     "worker_address_missing": "gpustack_worker_ip",
 }
@@ -52,7 +54,7 @@ _ADVICE = frozenset({"memory_smaller_than_shared_memory"})
 _ILLNESSES = frozenset({"memory_errors", "memory_worn", "slowed_by_heat", "slowed_by_power"})
 # What container_engines() tells, with the reason.
 _TOLD_ELSEWHERE = frozenset({"container_engine_unreachable"})
-# That a server does not answer can have its reason on the server's host; that nobody trusts its certificate cannot.
+# That a server does not answer can have its reason on the server's host.
 _SYMPTOMS = frozenset({"server_unreachable"})
 _WORKER_PORT = "10150"
 
@@ -96,7 +98,7 @@ def preflight_findings(look: Look) -> Iterator[Finding]:
             remedy=problem["remedy"],
             hosts=problem["hosts"],
             severity=ERROR if code in _ILLNESSES else problem["severity"],
-            symptom=code in _SYMPTOMS and "certificate" not in problem["found"],
+            symptom=code in _SYMPTOMS,
             setting=_SETTINGS.get(code, ""),
         )
 

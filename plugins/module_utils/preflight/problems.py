@@ -66,6 +66,7 @@ CHECKS = (
     Check(inventory_checks.required_variable_missing, ERROR, "a variable that must be set is missing", INVENTORY),
     Check(inventory_checks.variable_misspelt, ERROR, "a variable is misspelt", INVENTORY),
     Check(inventory_checks.variable_unread, WARNING, "nobody reads a variable", INVENTORY),
+    Check(site_checks.server_untrusted, ERROR, "the GPUStack server's certificate is not trusted", HOST),
     Check(site_checks.server_unreachable, ERROR, "the GPUStack server does not answer", HOST),
     Check(site_checks.server_refuses, ERROR, "the GPUStack server refuses", HOST),
     Check(site_checks.server_unsupported, ERROR, "this release of GPUStack is not supported", HOST),

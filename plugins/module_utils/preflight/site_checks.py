@@ -74,10 +74,22 @@ def model_weights_differ(fleet: Fleet) -> Iterator[Finding]:
             )
 
 
+def server_untrusted(fleet: Fleet) -> Iterator[Finding]:
+    """Whoever answers for the server would be told the administrator's password."""
+    server = fleet.server or {}
+    if server.get("trusted") is False:
+        yield Finding(
+            [],
+            str(server["problem"]),
+            "a certificate that the controller trusts, for the host that gpustack_server_url names",
+            "SSL_CERT_FILE=/path/to/the/authority.pem ansible-playbook …, or the trust of the controller's system.",
+        )
+
+
 def server_unreachable(fleet: Fleet) -> Iterator[Finding]:
     """Everything after preflight talks to the server."""
     server = fleet.server
-    if server is not None and "version" in server and server["version"] is None:
+    if server is not None and server.get("trusted", True) and "version" in server and server["version"] is None:
         yield Finding(
             [],
             f"{server.get('url') or 'the server'} does not answer: {server.get('problem') or 'no reason given'}",

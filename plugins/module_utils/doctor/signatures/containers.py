@@ -85,8 +85,8 @@ SIGNATURES = (
         says=("CERTIFICATE_VERIFY_FAILED",),
         means="A process in a container does not trust the certificate of what it talks to.",
         cause="The authority's certificate is on the host and not in the container.",
-        remedy="Mount the certificate into the worker and name it with SSL_CERT_FILE or REQUESTS_CA_BUNDLE.",
-        setting="gpustack_worker_environment",
+        remedy="Mount the host's /usr/local/share/ca-certificates into the worker (docs/private-ca.md).",
+        setting="gpustack_worker_volumes",
         source="https://docs.python.org/3/library/ssl.html",
     ),
     Signature(

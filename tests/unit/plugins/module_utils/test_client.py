@@ -164,6 +164,12 @@ def test_write_that_was_refused_before_it_was_sent_is_tried_again() -> None:
     assert pauses == [1.0, 2.0, 4.0]
 
 
+def test_https_where_http_is_spoken_is_said_so(fake: FakeGPUStack) -> None:
+    client = Client(Connection(fake.url.replace("http://", "https://"), api_key="k"), sleep=lambda seconds: None)
+    with pytest.raises(Unreachable, match=r"speaks no TLS \(\w+\)\. Should it be http://\?"):
+        client.version()
+
+
 def test_server_that_does_not_answer_is_told_with_the_time_waited() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"

@@ -185,10 +185,10 @@ def test_port_that_refuses_is_a_consequence_and_one_that_drops_packets_a_cause()
 def test_certificate_that_nobody_trusts_is_a_cause() -> None:
     look = healthy()
     problem = "can't be reached: certificate verify failed: self-signed certificate"
-    look["api"] = {"url": "https://192.0.2.10", "answers": False, "version": None, "problem": problem}
+    look["api"] = {"url": "https://192.0.2.10", "answers": False, "trusted": False, "version": None, "problem": problem}
     look["registered"] = look["models"] = None
     finding = result_of(look)["findings"][0]
-    assert (finding["code"], finding["symptom"]) == ("server_unreachable", False)
+    assert (finding["code"], finding["symptom"]) == ("server_untrusted", False)
 
 
 def test_model_without_a_place_follows_from_the_worker_that_is_away() -> None:

@@ -277,6 +277,10 @@ SERVER = ("server",)
             change(("server",), {"url": "http://192.0.2.1", "version": None, "problem": "connection refused"}),
             "server_unreachable", "error", [], "http://192.0.2.1 does not answer: connection refused",
         ),
+        (
+            change(("server",), {"version": None, "trusted": False, "problem": "its certificate is self-signed"}),
+            "server_untrusted", "error", [], "its certificate is self-signed",
+        ),
     ],
 )  # fmt: skip
 def test_one_thing_wrong_is_one_problem(fleet, damage, code, severity, hosts, found):

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import ssl
 from typing import Any
+from urllib.error import URLError
+from urllib.request import OpenerDirector
 
 import pytest
 from api_modules import call
@@ -24,6 +27,7 @@ def test_server_that_answers_and_takes_the_credentials(fake: FakeGPUStack) -> No
     assert facts(call("server_facts", fake)) == {
         "url": fake.url,
         "answers": True,
+        "trusted": True,
         "version": "v2.1.1",
         "supported_from": "2.1.1",
         "supported_below": "2.4.0",
@@ -51,6 +55,19 @@ def test_no_server_is_a_problem_with_the_address(monkeypatch: pytest.MonkeyPatch
     found = facts(run_module(server_facts.main, options))
     assert (found["answers"], found["version"]) == (False, None)
     assert found["problem"].startswith("GPUStack at http://127.0.0.1:9 can't be reached")
+
+
+def test_server_that_nobody_vouches_for_is_told_from_one_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: Any, **_options: Any) -> None:
+        error = ssl.SSLCertVerificationError(1, "certificate verify failed")
+        error.verify_message = "self-signed certificate"
+        raise URLError(error)
+
+    monkeypatch.setattr(OpenerDirector, "open", refuse)
+    options = {"server_url": "https://gpustack.example.com", "username": "admin", "password": "secret-word"}
+    found = facts(run_module(server_facts.main, options))
+    assert (found["answers"], found["trusted"]) == (False, False)
+    assert "is not trusted: self-signed certificate. Name the certificate of the authority" in found["problem"]
 
 
 def test_address_that_is_none_fails_in_one_sentence() -> None:
