@@ -80,7 +80,7 @@ def server_untrusted(fleet: Fleet) -> Iterator[Finding]:
     if server.get("trusted") is False:
         yield Finding(
             [],
-            str(server["problem"]),
+            str(server["problem"]).partition(". ")[0],  # what follows is the remedy for a task
             "a certificate that the controller trusts, for the host that gpustack_server_url names",
             "SSL_CERT_FILE=/path/to/the/authority.pem ansible-playbook …, or the trust of the controller's system.",
         )

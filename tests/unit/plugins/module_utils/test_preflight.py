@@ -278,8 +278,8 @@ SERVER = ("server",)
             "server_unreachable", "error", [], "http://192.0.2.1 does not answer: connection refused",
         ),
         (
-            change(("server",), {"version": None, "trusted": False, "problem": "its certificate is self-signed"}),
-            "server_untrusted", "error", [], "its certificate is self-signed",
+            change(("server",), {"version": None, "trusted": False, "problem": "it is self-signed. Name its file."}),
+            "server_untrusted", "error", [], "it is self-signed",
         ),
     ],
 )  # fmt: skip
