@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +144,26 @@ def test_tests_of_what_runs_on_hosts_take_nothing_that_only_the_controller_has()
         if (wrong := {name for name in imports_of(path) if re.match(r"ansible(?!\.module_utils\b)(\.|$)", name)})
     }
     assert foreign == {}
+
+
+def scalars(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from scalars(item)
+    elif isinstance(value, str):
+        yield value
+
+
+@pytest.mark.parametrize("role", [*ROLES, ""], ids=lambda role: role or "playbooks")
+def test_the_end_of_a_line_is_written_where_yaml_reads_it(role: str) -> None:
+    r"""Ansible takes a backslash in a template as it stands: only YAML's double quotes make a line's end of \n."""
+    directory = PROJECT / "roles" / role if role else PROJECT / "playbooks"
+    wrong = [
+        path.relative_to(PROJECT).as_posix()
+        for path in directory.rglob("*.yml")
+        for value in scalars(yaml.safe_load(path.read_text()))
+        if re.search(r"\{\{[^}]*'[^']*\\n", value)
+    ]
+    assert wrong == []
