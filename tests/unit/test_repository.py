@@ -167,3 +167,20 @@ def test_the_end_of_a_line_is_written_where_yaml_reads_it(role: str) -> None:
         if re.search(r"\{\{[^}]*'[^']*\\n", value)
     ]
     assert wrong == []
+
+
+# What a teardown demands, whatever the inventory says.
+DEMANDED = {"gpustack_rollout", "gpustack_rollout_worker", "gpustack_worker_deregister"}
+
+
+@pytest.mark.parametrize("playbook", sorted((PROJECT / "playbooks").glob("*.yml")), ids=lambda path: path.stem)
+def test_a_play_hides_no_variable_of_the_inventory(playbook: Path) -> None:
+    """Variables of a play come before those of an inventory, so a play that sets one asks the inventory first."""
+    options = {option for role in ROLES for option in argument_specs(role)} - DEMANDED
+    hidden = [
+        name
+        for play in yaml.safe_load(playbook.read_text())
+        for name, value in play.get("vars", {}).items()
+        if name in options and f"hostvars['localhost'].{name}" not in str(value)
+    ]
+    assert hidden == []
