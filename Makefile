@@ -79,7 +79,7 @@ package: build  ## the built collection in an empty place: what is in it, and us
 OLDEST ?= 2.18 python3.11
 NEWEST ?= 2.21 python3.13
 
-release: package docs  ## what must hold before a release, beside `make test`; takes down the demo: about an hour on two cores
+release: package docs  ## what must hold before a release, beside `make test`; takes down the demo: about half an hour on two cores
 	@mkdir -p .build && { [ -x .build/importer/bin/galaxy-importer ] || $(PYTHON) -m venv .build/importer; }
 	@.build/importer/bin/pip install --quiet --disable-pip-version-check --requirement tests/release/requirements.txt
 	$(BIN)/python tests/release/importer.py .build/importer/bin
