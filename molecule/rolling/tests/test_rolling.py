@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pytest
 import requests
-from demo_fleet import Fleet, engine_command_lines, on_host
+from demo_fleet import WORKERS, Fleet, engine_command_lines, on_host
 from rollouts import (
     NAME,
     Declared,
@@ -46,6 +46,11 @@ def tag_again(tag: str) -> str:
     return f"{REGISTRY}/gpustack/gpustack:{tag}"
 
 
+def assert_both_workers_had_turns() -> None:
+    """A run that found nothing to do loses no request either."""
+    assert {host: entry["outcome"] for host, entry in report()["hosts"].items()} == dict.fromkeys(WORKERS, "done")
+
+
 def test_nothing_to_do_takes_nobody_out(declared: Declared) -> None:
     before = (worker_containers(), instances())
     with Traffic(NAME) as traffic:
@@ -72,6 +77,7 @@ def test_worker_argument_and_maintenance_that_a_person_has_set(declared: Declare
     with Traffic(NAME) as traffic:
         declared.roll_well()
     show("worker argument", traffic)
+    assert_both_workers_had_turns()
     assert traffic.failures == []
     assert traffic.sent > 100
     assert set(before[0]).isdisjoint(worker_containers())
@@ -87,6 +93,7 @@ def test_worker_image_reaches_all_workers_without_a_lost_request(declared: Decla
     with Traffic(NAME) as traffic:
         declared.roll_well()
     show("worker image", traffic)
+    assert_both_workers_had_turns()
     assert traffic.failures == []
     assert set(before[0]).isdisjoint(worker_containers())
     assert (
@@ -121,6 +128,7 @@ def test_setting_of_the_container_engine_takes_its_engines_along_and_no_request(
     with Traffic(NAME) as traffic:
         declared.roll_well()
     show("setting of the container engine", traffic)
+    assert_both_workers_had_turns()
     assert traffic.failures == []
     assert '"default-ulimits"' in on_host("gpu-worker-b", "cat /etc/docker/daemon.json")
     assert_all_serve()
