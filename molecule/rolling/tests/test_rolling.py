@@ -26,7 +26,7 @@ from rollouts import (
 from traffic import Traffic
 
 REGISTRY = "172.30.0.2:5000"
-PERSONS_MESSAGE = "New power supply, Kim"
+PERSONS_MESSAGE = "New power supply"
 
 
 @pytest.fixture(scope="module", name="declared")

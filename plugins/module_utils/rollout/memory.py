@@ -6,7 +6,7 @@
 
 It stands behind the message of the worker's maintenance, which GPUStack shows to people and keeps through restarts:
 
-    New power supply, Kim [gpuops turn {"models": ["qwen"], "ours": false, "targets": [...]}]
+    New power supply [gpuops turn {"models": ["qwen"], "ours": false, "targets": [...]}]
 
 So a run that was killed is taken up by the next one, from whichever machine, and a message that a person wrote comes
 back as it was.

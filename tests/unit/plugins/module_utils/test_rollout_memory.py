@@ -7,7 +7,7 @@ from __future__ import annotations
 from ansible_collections.gpuops.gpustack.plugins.module_utils.rollout.memory import begun, ended, memory_of, resumed
 
 TARGET = {"route": "qwen", "model": "qwen-r2", "weight": 100}
-PERSON = {"enabled": True, "message": "New power supply, Kim"}
+PERSON = {"enabled": True, "message": "New power supply"}
 
 
 def test_turn_switches_maintenance_on_and_off_again() -> None:
@@ -20,7 +20,7 @@ def test_turn_switches_maintenance_on_and_off_again() -> None:
 
 def test_maintenance_that_a_person_set_stays_with_its_message() -> None:
     during = begun(PERSON, [], [TARGET])
-    assert during["message"].startswith("New power supply, Kim [gpuops turn {")
+    assert during["message"].startswith("New power supply [gpuops turn {")
     assert resumed(during)["enabled"] is True
     assert ended(during) == PERSON
 
