@@ -46,6 +46,7 @@ def refused(run: subprocess.CompletedProcess[str], *texts: str) -> None:
     for text in texts:
         assert text in output, f"no {text!r} in:\n{run.stdout}\n{run.stderr}"
     assert "Traceback" not in output
+    assert "Error while evaluating" not in output
     assert set(re.findall(r"changed=(\d+)", output)) <= {"0"}, output
 
 
