@@ -18,8 +18,8 @@ from .problems import problem
 from .reading import Problem
 
 # Of the 64 pages that a card before Ampere can replace in its life (NVIDIA, Dynamic Page Retirement, FAQ, as quoted in
-# https://github.com/stas00/ml-engineering/pull/49); few are left then. Azure's diagnostics also ask for another card
-# at 60, there of double bit errors alone (https://github.com/Azure/azhpc-diagnostics/pull/40).
+# https://github.com/stas00/ml-engineering/pull/49); few are left then. Azure's diagnostics report a card at 60
+# too, there of double bit errors alone (https://github.com/Azure/azhpc-diagnostics/pull/40).
 MOST_RETIRED_PAGES = 60
 
 _NUMBER = re.compile(r"[0-9]{1,12}")
