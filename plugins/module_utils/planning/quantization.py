@@ -76,7 +76,6 @@ class Quantization:
     bits: int
     group_size: int = 0
     zero_points: bool = False
-    activation_order: bool = False
     block: tuple[int, int] = (0, 0)
 
     @property
@@ -144,6 +143,5 @@ def quantization(config: Mapping[str, Any]) -> Quantization:
         bits=_bits(config, method),
         group_size=max(0, int(config.get("group_size") or config.get("q_group_size") or 0)),
         zero_points=method in ("awq", "awq_marlin", "gptq"),
-        activation_order=bool(config.get("desc_act")),
         block=(int(block[0]), int(block[1])),
     )
