@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from . import masking
@@ -84,14 +84,16 @@ def describe(entry: Mapping[str, Any]) -> dict[str, Any]:
     labels = config.get("Labels") or {}
     workload = labels.get(LABEL_WORKLOAD)
     shm_size = host.get("ShmSize")
+    variables = _variables(config.get("Env") or [])
+    secrets = masking.secrets_of({"env": variables})
     return {
         "name": str(entry.get("Name", "")).lstrip("/"),
         "role": _role(labels),
         "workload": workload,
         "image": config.get("Image"),
-        "command": _arguments([entry.get("Path") or "", *(entry.get("Args") or [])]),
-        "entrypoint": config.get("Entrypoint") or [],
-        "env": _variables(config.get("Env") or []),
+        "command": _arguments([entry.get("Path") or "", *(entry.get("Args") or [])], secrets),
+        "entrypoint": _arguments(config.get("Entrypoint") or [], secrets),
+        "env": _masked(variables),
         "ipc_mode": host.get("IpcMode") or None,
         "network_mode": host.get("NetworkMode") or None,
         "privileged": bool(host.get("Privileged")),
@@ -117,12 +119,16 @@ def _role(labels: Mapping[str, str]) -> str | None:
     return ROLE_FOLLOWER if role == ROLE_ENGINE and instance_of(workload) != workload else role
 
 
-def _arguments(words: list[str]) -> list[str]:
-    return [masking.mask_url(word) for word in masking.mask_parameters(words) or []]
+def _arguments(words: Iterable[str], secrets: Collection[str]) -> list[str]:
+    """A command without what is secret by its flag, or has come into it from the environment."""
+    return [masking.redact(word, secrets) for word in masking.mask_parameters(words) or []]
 
 
 def _variables(environment: Iterable[str]) -> dict[str, str]:
-    variables = {name: value for name, _equals, value in (variable.partition("=") for variable in environment)}
+    return {name: value for name, _equals, value in (variable.partition("=") for variable in environment)}
+
+
+def _masked(variables: Mapping[str, str]) -> dict[str, str]:
     return {name: masking.mask_url(value) for name, value in (masking.mask_mapping(variables) or {}).items()}
 
 

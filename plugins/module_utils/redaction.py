@@ -87,7 +87,10 @@ def _assignment(match: re.Match[str]) -> str:
     quote = value[0] if value[0] in "\"'" else ""
     bare = value.strip("\"'")
     secret = is_secret_name(name) or name.lower().split(".")[-1] in _NAMES_OF_FILES_WITH_SECRETS
-    if not secret or len(bare) < 4 or bare.lower() in _NO_SECRETS:
+    if not secret:
+        # `usb: password=x`, `message="password=x"`: what looks like a value may be an assignment itself.
+        return match.group("head") + _ASSIGNMENT.sub(_assignment, value)
+    if len(bare) < 4 or bare.lower() in _NO_SECRETS:
         return match.group()
     return f"{match.group('head')}{quote}{MASK}{quote}"
 

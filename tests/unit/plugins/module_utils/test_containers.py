@@ -80,6 +80,14 @@ def test_describe_reduces_and_masks():
     }
 
 
+def test_command_holds_no_secret_of_the_environment():
+    entry = {**inspected("planted"), "Args": ["-c", "echo my-hf-token; serve"]}
+    entry["Config"] |= {"Env": ["HF_TOKEN=my-hf-token"], "Entrypoint": ["sh", "-c", "login my-hf-token"]}
+    described = containers.describe(entry)
+    assert described["command"][-2:] == ["-c", "echo ********; serve"]
+    assert described["entrypoint"] == ["sh", "-c", "login ********"]
+
+
 def test_describe_survives_an_object_without_anything():
     described = containers.describe({"Config": None, "HostConfig": {}, "State": None, "Mounts": None})
     assert (described["name"], described["role"], described["shm_size_mib"], described["env"]) == ("", None, None, {})

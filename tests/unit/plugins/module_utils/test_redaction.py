@@ -46,6 +46,10 @@ HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b"
         ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\naC1rZXk=\n-----END OPENSSH PRIVATE KEY-----", "b3BlbnNz"),
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIEcut", "MIIEcut"),
         ("mail to jane.doe@example.org", "jane.doe"),
+        ("usb: password=hunter2x", "hunter2x"),
+        ("kernel: usb: note: token=hunter2x", "hunter2x"),
+        ('message="password=hunter2x"', "hunter2x"),
+        ("line='login: secret=hunter2x, again'", "hunter2x"),
     ],
 )
 def test_secret_is_gone(text: str, secret: str) -> None:
