@@ -38,7 +38,7 @@ def test_certificate_that_nobody_trusts(tmp_path: Path) -> None:
     with untrusted_server(tmp_path) as url:
         _run, result = doctor(tmp_path, "--extra-vars", f"gpustack_server_url={url}", since=now())
     first = result["findings"][0]
-    assert first["code"] == "server_unreachable"
+    assert first["code"] == "server_untrusted"
     assert "certificate" in first["found"]
 
 
