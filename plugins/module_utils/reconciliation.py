@@ -313,6 +313,7 @@ def _surplus(realisation: Realisation, present: Present) -> list[str]:
 
 
 def _plain_replicas(name: str, present: Present) -> int:
-    """How many replicas one model has, or still has."""
-    declared = instances_wanted(present.models.get(name, {"replicas": 0}))
-    return max(declared, len(present.instances_of(name)))
+    """How many replicas one model has, or still has. With roles it has several instances and is one replica."""
+    model = present.models.get(name, {})
+    declared = int(model.get("replicas") or 0)
+    return declared if model.get("roles") else max(declared, len(present.instances_of(name)))
