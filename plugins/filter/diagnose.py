@@ -23,8 +23,15 @@ def diagnose(log: Any) -> list[dict[str, Any]]:
     return doctor.diagnose(log)
 
 
+def likely_cause(log: Any) -> str:
+    """The first cause that a log shows and its remedy in one sentence, empty where nothing in it is known."""
+    for found in diagnose(log):
+        return f"Likely cause: {found['means']} {found['remedy']}"
+    return ""
+
+
 class FilterModule:
-    """The filter of this file."""
+    """The filters of this file."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        return {"diagnose": diagnose}
+        return {"diagnose": diagnose, "likely_cause": likely_cause}

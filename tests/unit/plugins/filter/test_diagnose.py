@@ -11,7 +11,7 @@ from ansible.errors import AnsibleFilterError
 
 from ansible_collections.gpuops.gpustack.plugins.filter.diagnose import FilterModule
 
-diagnose = FilterModule().filters()["diagnose"]
+diagnose, likely_cause = (FilterModule().filters()[name] for name in ("diagnose", "likely_cause"))
 
 
 def test_text_and_list_of_lines_are_the_same() -> None:
@@ -24,3 +24,10 @@ def test_text_and_list_of_lines_are_the_same() -> None:
 def test_anything_else_is_refused_with_what_is_wanted(given: Any) -> None:
     with pytest.raises(AnsibleFilterError, match="the text of a log or a list of its lines is wanted"):
         diagnose(given)
+
+
+def test_likely_cause_is_the_first_finding_with_its_remedy_or_nothing() -> None:
+    lines = ["INFO starting", "exec format error"]
+    (finding,) = diagnose(lines)
+    assert likely_cause(lines) == f"Likely cause: {finding['means']} {finding['remedy']}"
+    assert likely_cause(["INFO starting"]) == ""
