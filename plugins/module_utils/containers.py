@@ -84,8 +84,8 @@ def describe(entry: Mapping[str, Any]) -> dict[str, Any]:
     labels = config.get("Labels") or {}
     workload = labels.get(LABEL_WORKLOAD)
     shm_size = host.get("ShmSize")
-    variables = _variables(config.get("Env") or [])
-    secrets = masking.secrets_of({"env": variables})
+    environment = config.get("Env") or []
+    secrets = secrets_of(environment)
     return {
         "name": str(entry.get("Name", "")).lstrip("/"),
         "role": _role(labels),
@@ -93,7 +93,7 @@ def describe(entry: Mapping[str, Any]) -> dict[str, Any]:
         "image": config.get("Image"),
         "command": _arguments([entry.get("Path") or "", *(entry.get("Args") or [])], secrets),
         "entrypoint": _arguments(config.get("Entrypoint") or [], secrets),
-        "env": _masked(variables),
+        "env": _masked(_variables(environment)),
         "ipc_mode": host.get("IpcMode") or None,
         "network_mode": host.get("NetworkMode") or None,
         "privileged": bool(host.get("Privileged")),
@@ -117,6 +117,11 @@ def _role(labels: Mapping[str, str]) -> str | None:
         return None
     role = labels.get(LABEL_COMPONENT_NAME) or component
     return ROLE_FOLLOWER if role == ROLE_ENGINE and instance_of(workload) != workload else role
+
+
+def secrets_of(environment: Iterable[str]) -> set[str]:
+    """The secret values in an environment as ``docker inspect`` shows it, long enough to be looked for in texts."""
+    return masking.secrets_of({"env": _variables(environment)})
 
 
 def _arguments(words: Iterable[str], secrets: Collection[str]) -> list[str]:

@@ -119,12 +119,11 @@ def _without_defaults(name: str, value: Any) -> Any:
         return [_given(entry) if isinstance(entry, Mapping) else entry for entry in value]
     if name not in NESTED_DEFAULTS or not value:
         return value
-    defaults = NESTED_DEFAULTS[name]
-    return {key: part for key, part in value.items() if part not in _UNSET and part != defaults.get(key)}
+    return {key: part for key, part in _given(value).items() if part != NESTED_DEFAULTS[name].get(key)}
 
 
 def _given(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What an entry of a list, such as a role, says, without what GPUStack fills in."""
+    """What is set of a mapping, such as a role, without what GPUStack fills in."""
     parts = {name: _without_defaults(name, value) for name, value in entry.items()}
     return {name: part for name, part in parts.items() if part not in _UNSET}
 

@@ -307,14 +307,10 @@ def _check(params: Mapping[str, Any]) -> None:
 def _role(options: Mapping[str, Any]) -> dict[str, Any]:
     """A role as a whole: what it leaves unset is as the model says, whatever was there before."""
     role = {name: _set_part(value) if isinstance(value, Mapping) else value for name, value in options.items()}
-    return {
-        **role,
-        **{
-            name: texts(f"{name} of role {options['name']}", role[name])
-            for name in _TEXT_MAPPINGS
-            if role.get(name) is not None
-        },
-    }
+    for name in _TEXT_MAPPINGS:
+        if role.get(name) is not None:
+            role[name] = texts(f"{name} of role {options['name']}", role[name])
+    return role
 
 
 def _set_part(options: Mapping[str, Any]) -> dict[str, Any]:

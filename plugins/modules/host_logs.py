@@ -96,7 +96,6 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils import containers, redaction
-from ansible_collections.gpuops.gpustack.plugins.module_utils.planning.mask import is_secret_name
 
 MOST_BYTES = 4_000_000  # of one log: the end is what counts
 AGE = re.compile(r"(\d+)([smh])$")
@@ -186,10 +185,7 @@ def secrets_of(module: AnsibleModule, names: list[str]) -> set[str]:
     text, problem = run(module, "docker", "inspect", "--type", "container", "--format", "{{json .Config.Env}}", *names)
     found: set[str] = set()
     for line in text.splitlines() if not problem else []:
-        for variable in json.loads(line) or []:
-            name, _equals, value = variable.partition("=")
-            if value and is_secret_name(name):
-                found.add(value)
+        found |= containers.secrets_of(json.loads(line) or [])
     return found
 
 

@@ -5,8 +5,8 @@
 
 ``models/NAME/`` holds a model's small files. All have the same tokenizer, which sees nothing of a word but its length,
 and so counts as the engine's stand-in does; `auto_map` keeps transformers from taking the tokenizer of the model's kind
-instead. The weights are made on the host as sparse files: every shard has the true
-safetensors header (tensor names, shapes, offsets) and the true size, and takes next to nothing of the disk.
+instead. The weights are made on the host as sparse files: every shard has the true safetensors header (tensor names,
+shapes, offsets) and the true size, and takes next to nothing of the disk.
 """
 
 from __future__ import annotations
