@@ -9,6 +9,7 @@ from typing import Any
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.upgrade import (
     IDENTITY,
+    forwards_to,
     release_problems,
     snapshot_differences,
     snapshot_summary,
@@ -20,6 +21,7 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
+            "forwards_to": forwards_to,
             "release_problems": release_problems,
             "snapshot_differences": snapshot_differences,
             "snapshot_summary": snapshot_summary,

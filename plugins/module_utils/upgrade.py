@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .releases import SUPPORTED_BELOW, SUPPORTED_FROM, Version, version_text
+from .releases import FORWARDING_CHANGED_IN, SUPPORTED_BELOW, SUPPORTED_FROM, Version, version_text
 from .wording import counted
 
 # Releases that must not be upgraded to, each with why and what to take instead.
@@ -95,6 +95,14 @@ def obstacles(origin: Any, declared: Any, subject: str = "the server runs") -> l
 def other_releases(server: Any, workers: Mapping[str, Any]) -> dict[str, Any]:
     """The workers, by host, that are declared in another release than the server."""
     return {host: release for host, release in sorted(workers.items()) if parse(release) != parse(server)}
+
+
+def forwards_to(server: Any, worker: Any) -> bool:
+    """Whether a server of one release can hand requests to a worker of another; True for what is no release."""
+    ours, theirs = parse(server), parse(worker)
+    if ours is None or theirs is None:
+        return True
+    return not any((ours < changed) != (theirs < changed) for changed in FORWARDING_CHANGED_IN)
 
 
 def release_problems(origin: Any, declared: Any, subject: str = "the server runs") -> list[str]:

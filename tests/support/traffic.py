@@ -13,6 +13,7 @@ import json
 import threading
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import requests
@@ -54,10 +55,20 @@ class Traffic:
         return max((later - earlier for earlier, later in zip(times, times[1:])), default=0.0)
 
     @property
+    def failed_after_seconds(self) -> tuple[float, float]:
+        """When the first and the last of the requests that failed were sent, since the beginning."""
+        times = [float(failure.split(" ", 1)[0]) for failure in self.failures] or [0.0]
+        return min(times), max(times)
+
+    @property
     def failing_seconds(self) -> float:
-        """From the first to the last request that failed."""
-        times = [float(failure.split(" ", 1)[0]) for failure in self.failures]
-        return max(times) - min(times) if times else 0.0
+        first, last = self.failed_after_seconds
+        return last - first
+
+    @property
+    def last_failure_at(self) -> datetime:
+        """UTC."""
+        return datetime.now(UTC) - timedelta(seconds=time.monotonic() - self.began - self.failed_after_seconds[1])
 
     def __str__(self) -> str:
         seconds = time.monotonic() - self.began

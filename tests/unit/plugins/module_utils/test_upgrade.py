@@ -68,3 +68,19 @@ def test_what_is_declared_may_change_and_identities_may_not() -> None:
 def test_snapshot_is_summed_up_by_kind() -> None:
     taken = {"cluster": {"racks": {}}, "worker": {"a": {}, "b": {}}, "API key": {}}
     assert filters["snapshot_summary"](taken) == ["1 cluster", "2 workers", "0 API keys"]
+
+
+@pytest.mark.parametrize(
+    ("server", "worker", "through"),
+    [
+        ("2.1.1", "v2.1.2", True),
+        ("2.3.0", "2.2.0", True),
+        ("v2.3.0", "v2.1.1", False),
+        ("2.1.2", "2.2.0", False),
+        ("2.3.0", "", True),
+    ],
+)
+def test_requests_come_through_between_releases_that_name_engines_alike(
+    server: str, worker: str, through: bool
+) -> None:
+    assert filters["forwards_to"](server, worker) is through
