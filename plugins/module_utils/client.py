@@ -151,6 +151,8 @@ class Client:
 
     def is_api_key(self, value: str) -> bool:
         """Whether the server takes this API key; before 2.2.0 it takes any from 127.0.0.1."""
+        if not _can_be_sent(value):
+            return False
         try:
             self._send("GET", "/v2/users/me", authorization=f"Bearer {value}")
         except Unauthorized:
@@ -364,7 +366,11 @@ def _retry_after(headers: Any) -> float:
 
 
 def _checked_url(url: str) -> str:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        _port = parts.port  # raises where it is none
+    except ValueError:
+        parts = urlsplit("")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Invalid(
             f"server_url is {mask_url(url)!r}; wanted is http(s)://host[:port], for example https://gpustack.example.com."
@@ -376,7 +382,7 @@ def _checked_url(url: str) -> str:
 
 def _tls_context(connection: Connection) -> ssl.SSLContext:
     """One context for all requests: making one reads every certificate of the system."""
-    if not connection.server_url.startswith("https"):
+    if urlsplit(connection.server_url).scheme != "https":
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # is not used, but keeps Ansible from making one a request
     try:
         context: ssl.SSLContext = make_context(cafile=connection.ca_path, validate_certs=connection.validate_certs)
@@ -390,11 +396,21 @@ def _tls_context(connection: Connection) -> ssl.SSLContext:
 
 def _authorization(connection: Connection) -> str:
     if connection.api_key:
+        if not _can_be_sent(connection.api_key):
+            raise Invalid(
+                "api_key holds a blank, a line end or a letter that is not ASCII; GPUStack's keys are letters, digits "
+                "and '_'. What was read from a file usually needs | trim."
+            )
         return f"Bearer {connection.api_key}"
     if connection.username and connection.password:
         pair = f"{connection.username}:{connection.password}".encode()
         return "Basic " + base64.b64encode(pair).decode()
     raise Invalid("No credentials: give api_key, or username and password (or their environment variables).")
+
+
+def _can_be_sent(api_key: str) -> bool:
+    """Whether it can stand in an HTTP header as one word."""
+    return re.fullmatch(r"[!-~]+", api_key) is not None
 
 
 def _is_loopback(url: str) -> bool:

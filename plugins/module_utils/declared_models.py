@@ -432,11 +432,11 @@ class DeclaredModels:
             for name, realisation in self.realisations.items()
             if self.outcomes[name].error is None
         }
-        motions = {name: motion for name, motion in motions.items() if motion.anything}
         if self._writer.check_mode:
-            for name in motions:
-                self._foresee(name)
+            for name, motion in motions.items():
+                self._foresee(name, motion.admit)
             return
+        motions = {name: motion for name, motion in motions.items() if motion.anything}
         self._outdated = bool(motions)
         leaving = [(name, target) for name, motion in motions.items() for target in motion.out]
         for name, target in leaving:
@@ -454,7 +454,7 @@ class DeclaredModels:
         outcome.changed = True
         if motion.admit:
             self._admit(name, motion.admit)
-            self._differences.append((f"route {name}", {}, {"added": list(motion.admit)}))
+            self._note_admitted(name, motion.admit)
         if motion.delete_model is not None:
             with contextlib.suppress(NotFound):
                 self._writer.delete(KIND, motion.delete_model)
@@ -465,8 +465,14 @@ class DeclaredModels:
                 self._writer.delete(INSTANCE, motion.delete_instance)
             outcome.recreated.append(str(motion.delete_instance["name"]))
 
-    def _foresee(self, name: str) -> None:
-        """In check mode, all that a run would replace or remove in the end."""
+    def _note_admitted(self, name: str, members: Sequence[str]) -> None:
+        self._differences.append((f"route {name}", {}, {"added": list(members)}))
+
+    def _foresee(self, name: str, admit: Sequence[str]) -> None:
+        """In check mode, all that a run would let in, replace or remove in the end."""
+        if admit:
+            self.outcomes[name].changed = True
+            self._note_admitted(name, admit)
         present, outcome, realisation = self.present(name), self.outcomes[name], self.realisations[name]
         members = {member.name for member in realisation.members}
         for model in present.models.values():

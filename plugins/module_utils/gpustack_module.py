@@ -60,6 +60,9 @@ class GPUStackModule(AnsibleModule):  # type: ignore[misc]
         # Ansible adds the options to the result.
         for options in self._options_with_secrets():
             options.update(mask_fields(options))
+        for name in _WHOLE_OBJECTS:
+            if self.params.get(name):
+                self.params[name] = mask_fields(self.params[name])
         if result.get("failed"):
             self.fail_json(**result)
         self.exit_json(**result)

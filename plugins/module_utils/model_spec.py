@@ -54,7 +54,7 @@ _ENGINE_OPTIONS: dict[str, dict[str, Any]] = {
     "backend_parameters": {"type": "list", "elements": "str", "no_log": True},
     "env": {"type": "dict", "no_log": True},
     "image_name": {"type": "str"},
-    "run_command": {"type": "str"},
+    "run_command": {"type": "str", "no_log": True},
     "extended_kv_cache": {
         "type": "dict",
         "options": {

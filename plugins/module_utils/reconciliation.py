@@ -191,7 +191,8 @@ def motion_of(realisation: Realisation, present: Present, *, recreate: bool, def
     """
     names = [member.name for member in realisation.members if member.name in present.models]
     older = {name: present.stale(name) for name in names}
-    admit = tuple(_outside(names, present, older if recreate else {}))
+    # What somebody else is to replace serves until then.
+    admit = tuple(_outside(names, present, older if recreate and not defer_running else {}))
     if admit:
         return Motion(admit=admit)
     surplus = _surplus(realisation, present)

@@ -21,8 +21,8 @@ SUPPORTED_BELOW: Version = (2, 4, 0)
 # Up to here a client on 127.0.0.1 is the administrator, whatever credentials it sends.
 LOCALHOST_TRUST_BELOW: Version = (2, 2, 0)
 
-# From here on a server names the engine that a request is for otherwise (X-GPUStack-Model-Instance; before, X-Target-Port), and
-# a worker from the other side does not understand it.
+# From here on a server names the engine that a request is for otherwise (X-GPUStack-Model-Instance; before,
+# X-Target-Port), and a worker from the other side does not understand it.
 FORWARDING_CHANGED_IN: tuple[Version, ...] = ((2, 2, 0),)
 
 # Fields that only newer servers know. An older one drops them without a word.

@@ -18,6 +18,7 @@ description:
     encrypted file alone and takes it for the right one.
   - A key whose file is lost can't be had again, since GPUStack keeps only a hash of it. Then the task fails and says
     so; with O(recreate) it makes a new key of the same name, and the old one stops working.
+  - A file that holds something already is not overwritten with a new key, unless with O(recreate).
   - A run that is cut off between making the key and writing it leaves an empty file. By that the next run knows that
     nobody has the key, and makes a new one.
 options:
@@ -62,7 +63,8 @@ options:
     type: int
   recreate:
     description:
-      - Whether to replace the key if its file is missing, or holds a key that the server refuses.
+      - Whether to replace the key if its file is missing, or holds a key that the server refuses, and the file if it
+        holds something while the server has no such key.
     type: bool
     default: false
 extends_documentation_fragment:
@@ -180,6 +182,11 @@ def _present(module: GPUStackModule, client: Client, writer: Writer) -> dict[str
         raise Invalid(
             f"{file.path} does not hold API key {params['name']!r} of this server: the server refuses what is in it. "
             "Put the right file there, or set recreate to make a new key, which ends the old one."
+        )
+    if current is None and file.exists and not file.is_empty and not params["recreate"]:
+        raise Invalid(
+            f"{file.path} holds something, and this server has no API key {params['name']!r}, so a new one would "
+            "overwrite it. Put the file elsewhere, or set recreate."
         )
     if lost and not file.exists and not params["recreate"]:
         raise Invalid(

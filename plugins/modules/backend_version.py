@@ -121,7 +121,7 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.ensure import Kind
 from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import Invalid
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
 from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import backend_named
-from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import mask_change
+from ansible_collections.gpuops.gpustack.plugins.module_utils.masking import COMMANDS_WITH_SECRETS, mask_change
 from ansible_collections.gpuops.gpustack.plugins.module_utils.model_spec import texts
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_backend_version
 
@@ -141,7 +141,8 @@ def main() -> None:
             "name": {"type": "str", "required": True},
             "backend": {"type": "str", "default": "vLLM"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            **{name: {"type": "str"} for name in FIELDS},
+            # GPUStackModule shows what is no secret.
+            **{name: {"type": "str", "no_log": name in COMMANDS_WITH_SECRETS} for name in FIELDS},
             "env": {"type": "dict", "no_log": True},
         },
     )

@@ -93,10 +93,14 @@ slowest_seconds:
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.urls import open_url
+
+# A model that reasons may still do so when its tokens are used up; vLLM has called that by both names.
+ANSWERS = ("content", "reasoning", "reasoning_content")
 
 
 def main() -> None:
@@ -147,10 +151,10 @@ def ask(params: dict[str, Any]) -> tuple[str, float]:
             timeout=params["timeout"],
             use_proxy=False,
         ) as answer:
-            choice = json.loads(answer.read())["choices"][0]
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        return str(error) or type(error).__name__, time.monotonic() - began
-    problem = "" if choice.get("message", {}).get("content") else f"an answer without text ({choice})"
+            message = json.loads(answer.read())["choices"][0]["message"]
+            problem = "" if any(map(message.get, ANSWERS)) else f"an answer without text ({message})"
+    except (OSError, HTTPException, ValueError, LookupError, TypeError, AttributeError) as error:
+        problem = str(error) or type(error).__name__
     return problem, time.monotonic() - began
 
 

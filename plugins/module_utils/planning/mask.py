@@ -36,3 +36,8 @@ def shown(name: str, value: object) -> object:
 def masked(text: str) -> str:
     """``--hf-token=********`` for ``--hf-token=abc``; other text as it is."""
     return _SECRET_FLAG.sub(lambda match: match.group(1) + match.group(2) + MASK, text)
+
+
+def secrets_in(text: str) -> list[str]:
+    """What `masked` takes out of the text."""
+    return [match.group(3).strip("'\"") for match in _SECRET_FLAG.finditer(text)]

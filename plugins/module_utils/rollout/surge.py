@@ -64,27 +64,33 @@ class Surge:
         for name, cards in zip(names, means.cards):
             if name in created:
                 self._create(name, realisation, cards)
+        # In steps, so the first requests are few.
+        weight = 1 if means.strategy == BLUE_GREEN else NEW_WEIGHT
         return {
             "changed": bool(created),
             "strategy": means.strategy,
             "reason": means.reason,
             "members": names,
-            "targets": [{"route": self.name, "model": name, "weight": NEW_WEIGHT} for name in names],
+            "targets": [{"route": self.name, "model": name, "weight": weight} for name in names],
         }
 
     def share(self, percent: int) -> dict[str, Any]:
-        """Give the additional replicas that share of the requests; with 100 the others leave the route."""
+        """Give the additional replicas that share of the requests; with 100 the declared model's members leave the route.
+
+        What somebody else has put into the route stays as it is.
+        """
         route = Route(self._client, self._writer, self.name)
         route.look()
         before = route.declared_targets
         new = [target for target in before if target.get("model") in self.present]
-        old = [target for target in before if target not in new]
+        old = [target for target in before if target not in new and self._is_member(target.get("model"))]
+        others = [target for target in before if target not in new and target not in old]
         if not new:
             raise NotFound(f"No additional replica is in route {self.name!r}, so there is nothing to give requests to.")
         weighed = [{**target, "weight": max(1, round(percent / len(new)))} for target in new]
         if percent < 100:
             weighed += [{**target, "weight": max(1, round((100 - percent) / len(old)))} for target in old]
-        changed = route.set_targets(weighed).changed
+        changed = route.set_targets([*weighed, *others]).changed
         return {"changed": changed, "left": [target.get("model") for target in old] if percent == 100 else []}
 
     def remove(self) -> dict[str, Any]:
@@ -103,6 +109,10 @@ class Surge:
             for name, model in self.models.items()
             if is_surge(name, self.name) and declared_name(model) == self.name
         )
+
+    def _is_member(self, name: str | None) -> bool:
+        model = self.models.get(name or "")
+        return model is not None and (name == self.name or declared_name(model) == self.name)
 
     def _means(self, realisation: Realisation, strategy: str) -> Means:
         replicas = sum(int(member.fields.get("replicas", 1)) for member in realisation.members)

@@ -237,6 +237,8 @@ def test_empty_listing_is_one_request(fake: FakeGPUStack) -> None:
     [
         ("gpustack.example.com", "server_url is 'gpustack.example.com'; wanted is http"),
         ("ftp://host", "wanted is http"),
+        ("http://[::1", r"server_url is 'http://\[::1'; wanted is http"),
+        ("http://host:port", "wanted is http"),
         ("http://admin:secret@host", r"server_url holds user or password \(http://host\)"),
     ],
 )
@@ -244,6 +246,13 @@ def test_address_that_makes_no_sense_is_refused_without_its_secrets(url: str, me
     with pytest.raises(Invalid, match=message) as caught:
         Client(Connection(url, api_key="k"))
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["gpustack_1_2\n", "gpustack 1", "schlüssel"])
+def test_api_key_that_no_header_can_hold_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(Invalid, match="api_key holds a blank, a line end or a letter") as caught:
+        Client(Connection("http://host", api_key=key))
+    assert key.strip() not in str(caught.value)
 
 
 def test_missing_credentials_are_refused() -> None:

@@ -51,6 +51,31 @@ def test_mapping_keeps_what_is_unset_visible() -> None:
     assert mask_mapping(None) is None
 
 
+def test_commands_and_parameters_without_the_password_of_a_url() -> None:
+    fields = {
+        "run_command": "serve {{model_path}} --api-key sk-0123456789 --proxy http://kim:s3cr3t-pw@proxy:3128",
+        "entrypoint": "env 'HF_TOKEN' vllm",
+        "backend_parameters": ["--proxy=http://kim:other-pw@proxy:3128"],
+        "env": {"HTTPS_PROXY": "http://kim:third-pw@proxy:3128"},
+    }
+    assert mask_fields(fields) == {
+        "run_command": "serve {{model_path}} --api-key ******** --proxy http://********@proxy:3128",
+        "entrypoint": "env 'HF_TOKEN' vllm",
+        "backend_parameters": ["--proxy=http://********@proxy:3128"],
+        "env": {"HTTPS_PROXY": "http://********@proxy:3128"},
+    }
+    passwords = {"s3cr3t-pw", "other-pw", "third-pw"}
+    assert secrets_of(fields) == {"sk-0123456789", *passwords, *(f"kim:{password}" for password in passwords)}
+
+
+def test_command_of_which_only_the_secret_changed_is_seen_to_change() -> None:
+    before, after = mask_change({"run_command": "serve --api-key=a"}, {"run_command": "serve --api-key=b"})
+    assert (before, after) == (
+        {"run_command": "serve --api-key=********"},
+        {"run_command": "serve --api-key=******** (changed)"},
+    )
+
+
 def test_parameters_in_every_spelling() -> None:
     given = ["--api-key=abc", "--hf-token abc", "--api-key", "abc", "--api-key", "--enforce-eager", "--a=b=c", "x"]
     assert mask_parameters(given) == [

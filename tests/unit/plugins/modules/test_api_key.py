@@ -116,6 +116,22 @@ def test_file_with_the_key_of_another_server_is_an_error(fake: FakeGPUStack, key
     assert call("api_key", fake, **key, recreate=True)["changed"] is True
 
 
+def test_file_that_holds_something_else_is_not_overwritten_by_a_new_key(
+    fake: FakeGPUStack, key: dict[str, Any]
+) -> None:
+    file_of(key).write_text("$ANSIBLE_VAULT;1.1;AES256\n6162\n")
+    answer = call("api_key", fake, **key)
+    assert "holds something, and this server has no API key 'load-test'" in answer["msg"]
+    assert (file_of(key).read_text()[:14], fake.api_keys) == ("$ANSIBLE_VAULT", {})
+    assert call("api_key", fake, **key, recreate=True)["changed"] is True
+
+
+def test_file_of_several_lines_is_no_key(fake: FakeGPUStack, key: dict[str, Any]) -> None:
+    call("api_key", fake, **key)
+    file_of(key).write_text("one\ntwo\n")
+    assert "does not hold API key 'load-test' of this server" in call("api_key", fake, **key)["msg"]
+
+
 def test_file_that_somebody_has_encrypted_is_left_alone(fake: FakeGPUStack, key: dict[str, Any]) -> None:
     call("api_key", fake, **key)
     file_of(key).write_text("$ANSIBLE_VAULT;1.1;AES256\n6162\n")

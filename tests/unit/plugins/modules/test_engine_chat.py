@@ -58,9 +58,16 @@ def test_every_question_is_answered(address: str) -> None:
     assert Engine.asked[0] == {"model": "qwen", "messages": [{"role": "user", "content": "Hi."}], "max_tokens": 5}
 
 
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
+def test_model_that_still_reasons_has_answered(address: str, field: str) -> None:
+    Engine.answers = [(200, {"choices": [{"message": {"content": None, field: "The user greets"}}]})]
+    assert ask(address)["answers"] == 1
+
+
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
+        ((200, {"choices": [{"message": None}]}), "'NoneType' object has no attribute 'get'"),
         ((500, {}), "HTTP Error 500"),
         ((200, {"choices": [{"message": {"content": ""}}]}), "an answer without text"),
         ((200, {"choices": []}), "list index out of range"),

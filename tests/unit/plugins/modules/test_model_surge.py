@@ -98,7 +98,7 @@ def test_check_mode_creates_nothing(one_replica: FakeGPUStack) -> None:
 def test_requests_move_in_shares_until_the_others_are_out(one_replica: FakeGPUStack) -> None:
     out = bring(one_replica, "blue_green")
     call("model_turn", one_replica, name=SURGE, state="ended", targets=out["targets"])
-    assert weights(one_replica) == {"qwen": 100, SURGE: 100}
+    assert weights(one_replica) == {"qwen": 100, SURGE: 1}
     first = call("model_surge", one_replica, name="qwen", state="weighted", share=10)
     assert (first["changed"], first["left"]) == (True, [])
     assert weights(one_replica) == {"qwen": 90, SURGE: 10}
@@ -113,6 +113,19 @@ def test_requests_move_in_shares_until_the_others_are_out(one_replica: FakeGPUSt
     assert call("model_surge", one_replica, name="qwen", state="absent")["members"] == [SURGE]
     assert [row["name"] for row in one_replica.models.values()] == ["qwen"]
     assert call("model_surge", one_replica, name="qwen", state="absent")["changed"] is False
+
+
+def test_target_that_somebody_else_has_put_into_the_route_keeps_its_requests(one_replica: FakeGPUStack) -> None:
+    out = bring(one_replica, "blue_green")
+    call("model_turn", one_replica, name=SURGE, state="ended", targets=out["targets"])
+    canary = one_replica.add_model("canary", source="local_path", local_path="/c")
+    route = next(target for target in one_replica.targets.values() if target["route_name"] == "qwen")
+    target = next(target for target in one_replica.targets.values() if target["model_id"] == canary["id"])
+    target.update(route_id=route["route_id"], route_name="qwen", weight=5)
+    call("model_surge", one_replica, name="qwen", state="weighted", share=10)
+    assert weights(one_replica) == {"qwen": 90, SURGE: 10, "canary": 5}
+    assert call("model_surge", one_replica, name="qwen", state="weighted", share=100)["left"] == ["qwen"]
+    assert weights(one_replica) == {SURGE: 100, "canary": 5}
 
 
 @pytest.mark.parametrize("share", [0, 101])

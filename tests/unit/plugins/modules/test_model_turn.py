@@ -83,6 +83,14 @@ def test_declared_configuration_is_written_to_this_member_only(replicas: FakeGPU
     assert call("model_turn", replicas, **R2, state="written", declaration=DECLARED)["changed"] is False
 
 
+def test_secret_of_a_declaration_is_in_no_output(replicas: FakeGPUStack) -> None:
+    parameters = ["--api-key=k1", "--x=http://kim:pw@host"]
+    declaration = {**DECLARED, "backend_parameters": parameters, "env": {"HTTPS_PROXY": "http://kim:pw@proxy"}}
+    answer = str(call("model_turn", replicas, **R2, state="written", declaration=declaration))
+    assert "--api-key=********" in answer
+    assert [secret for secret in ("k1", "kim", "pw@") if secret in answer] == []
+
+
 def test_check_mode_writes_nothing(replicas: FakeGPUStack) -> None:
     assert call("model_turn", replicas, check=True, **R2, state="written", declaration=DECLARED)["changed"] is True
     assert call("model_turn", replicas, check=True, **R2, state="begun")["changed"] is True

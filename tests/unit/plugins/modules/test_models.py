@@ -270,6 +270,40 @@ def test_interrupted_roll_out_is_completed_by_the_next_run(fleet: FakeGPUStack) 
     assert apply(fleet, TWO_LONGER)["changed"] is False
 
 
+def out_of_route(fleet: FakeGPUStack, name: str) -> None:
+    target = next(t for t in fleet.targets.values() if t["model_id"] == model(fleet, name)["id"])
+    del fleet.targets[target["id"]]
+
+
+def test_replica_that_an_interrupted_roll_out_left_out_serves_until_its_turn(fleet: FakeGPUStack) -> None:
+    apply(fleet, TWO)
+    fleet.advance(60)
+    apply(fleet, TWO_LONGER, recreate=False, wait=False)
+    out_of_route(fleet, "qwen-r2")
+    answer = apply(fleet, TWO_LONGER, defer_running=True)
+    assert (answer.get("failed", False), in_route(fleet, "qwen")) == (False, ["qwen", "qwen-r2"])
+    assert [rollout["member"] for rollout in answer["rollouts"]] == ["qwen", "qwen-r2"]
+
+
+def test_check_mode_tells_of_a_replica_that_gets_requests_again(fleet: FakeGPUStack) -> None:
+    apply(fleet, TWO)
+    out_of_route(fleet, "qwen-r2")
+    shown = apply(fleet, TWO, check=True)
+    assert (shown["changed"], in_route(fleet, "qwen")) == (True, ["qwen"])
+    assert [part["after"] for part in shown["diff"]] == [{"added": ["qwen-r2"]}]
+    assert apply(fleet, TWO)["changed"] is True
+
+
+def test_check_mode_tells_of_an_older_engine_while_a_newer_one_still_starts(fleet: FakeGPUStack) -> None:
+    apply(fleet, TWO)
+    fleet.advance(60)
+    apply(fleet, TWO_LONGER, recreate=False, wait=False)
+    newer, older = sorted(fleet.instances.values(), key=lambda row: row["model_name"])
+    newer.update(state="starting", created_at="2199-01-01T00:00:00Z")
+    shown = apply(fleet, TWO_LONGER, check=True)
+    assert (shown["changed"], shown["models"][0]["recreated_instances"]) == (True, [older["name"]])
+
+
 def test_what_somebody_put_into_the_route_stays_there(fleet: FakeGPUStack) -> None:
     apply(fleet, QWEN)
     canary = fleet.add_model("canary", source="local_path", local_path="/c", cluster_id=1)
