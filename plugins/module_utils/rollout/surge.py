@@ -75,7 +75,7 @@ class Surge:
         }
 
     def share(self, percent: int) -> dict[str, Any]:
-        """Give the additional replicas that share of the requests; with 100 the declared model's members leave the route.
+        """Give the additional replicas that share of the requests; with 100 the members leave the route.
 
         What somebody else has put into the route stays as it is.
         """
