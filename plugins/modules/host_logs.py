@@ -158,7 +158,9 @@ def container_logs(module: AnsibleModule, since: datetime.datetime) -> list[dict
         for name, container in sorted(containers.parse_list(listing).items())
         if name in module.params["containers"] or (container["workload"] and not name.endswith("-pause"))
     }
-    secrets = secrets_of(module, list(wanted))
+    secrets, problem = secrets_of(module, list(wanted))
+    if problem:  # a log of which nobody knows the secrets is told to nobody
+        return [log_of(name, workload, "", problem) for name, workload in wanted.items()]
     return [container_log(module, name, workload, since, secrets) for name, workload in wanted.items()]
 
 
@@ -170,27 +172,33 @@ def container_log(
         arguments += ["--since", since.isoformat()]
     text, problem = run(module, "docker", "logs", "--timestamps", *arguments, name, both=True)
     lines = sorted(text[-MOST_BYTES:].splitlines(keepends=True)) if not problem else []  # the two streams, by time
-    return {
-        "source": name,
-        "instance": containers.instance_of(workload) if workload else None,
-        "text": redaction.redact_text("".join(lines), secrets),
-        "problem": problem,
-    }
+    return log_of(name, workload, redaction.redact_text("".join(lines), secrets), problem)
 
 
-def secrets_of(module: AnsibleModule, names: list[str]) -> set[str]:
-    """Values of the containers' variables that are named like a secret."""
+def log_of(name: str, workload: str | None, text: str, problem: str | None) -> dict[str, Any]:
+    instance = containers.instance_of(workload) if workload else None
+    return {"source": name, "instance": instance, "text": text, "problem": problem}
+
+
+def secrets_of(module: AnsibleModule, names: list[str]) -> tuple[set[str], str | None]:
+    """Values of the containers' variables that are named like a secret, and why they can't be told."""
     if not names:
-        return set()
-    text, problem = run(module, "docker", "inspect", "--type", "container", "--format", "{{json .Config.Env}}", *names)
+        return set(), None
+    inspect = ("inspect", "--type", "container", "--format", "{{json .Config.Env}}")
+    text, problem = run(module, "docker", *inspect, *names, may_vanish=True)
     found: set[str] = set()
-    for line in text.splitlines() if not problem else []:
+    for line in text.splitlines():
         found |= containers.secrets_of(json.loads(line) or [])
-    return found
+    return found, problem
 
 
-def run(module: AnsibleModule, command: str, *arguments: str, both: bool = False) -> tuple[str, str | None]:
-    """What a command prints, and why it did not."""
+def run(
+    module: AnsibleModule, command: str, *arguments: str, both: bool = False, may_vanish: bool = False
+) -> tuple[str, str | None]:
+    """What a command prints, and why it did not.
+
+    With ``may_vanish`` containers that ended between two calls are no problem: docker prints the others as usual.
+    """
     executable = module.get_bin_path(command)
     if executable is None:
         return "", f"{command} is not on this host"
@@ -198,7 +206,7 @@ def run(module: AnsibleModule, command: str, *arguments: str, both: bool = False
     rc, out, err = module.run_command(
         ["timeout", str(timeout), executable, *arguments], errors="surrogate_then_replace"
     )
-    if rc == 0:
+    if rc == 0 or (may_vanish and "no such" in err.lower()):
         return (out + err if both else out), None
     return "", f"no answer within {timeout} seconds" if rc == 124 else redaction.redact_text((err or out).strip())
 

@@ -79,6 +79,25 @@ def test_secrets_do_not_leave_the_host(calls):
     assert "Xid" in text
 
 
+INSPECTED = """echo '["HF_TOKEN=swordfish1", "PATH=/bin"]'; echo null"""
+
+
+def test_container_that_is_gone_meanwhile_leaves_the_secrets_of_the_others_known(calls):
+    docker = calls.parent / "bin/docker"
+    vanished = f'{INSPECTED}; echo "Error: No such container: m-aaaaa-run-0" >&2; exit 1'
+    docker.write_text(docker.read_text().replace(INSPECTED, vanished))
+    text = json.dumps(logs())
+    assert "the word is ********" in text
+    assert "swordfish1" not in text
+
+
+def test_log_of_which_the_secrets_are_not_known_is_not_told(calls):
+    docker = calls.parent / "bin/docker"
+    docker.write_text(docker.read_text().replace(INSPECTED, 'echo "permission denied" >&2; exit 1'))
+    (_kernel, worker, _engine) = logs()["logs"]
+    assert (worker["text"], worker["problem"]) == ("", "permission denied")
+
+
 def test_host_without_docker_and_journal_is_an_answer(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(host_logs.AnsibleModule, "get_bin_path", lambda *_args, **_options: None)
