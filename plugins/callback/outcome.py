@@ -26,7 +26,7 @@ from ansible import context
 from ansible.plugins.callback import CallbackBase
 
 # The collection's playbooks that never change a fleet, so that nothing follows from their having changed nothing.
-ONLY_LOOK = frozenset({"all_reduce", "check_inventory", "doctor", "drift", "plan", "preflight"})
+ONLY_LOOK = frozenset({"adopt", "all_reduce", "check_inventory", "doctor", "drift", "plan", "preflight"})
 
 
 def sentence(totals: dict[str, dict[str, int]], check_mode: bool, playbook: str) -> str:

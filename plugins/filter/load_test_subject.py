@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Filter ``gpuops.gpustack.load_test_subject``: the model that a load test is about."""
+"""Filters ``load_test_subject``, the model of a load test, and ``load_test_fingerprint``, its configuration."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.record import SubjectError, subject
+from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.record import (
+    SubjectError,
+    configuration_of,
+    subject,
+)
 
 
 def load_test_subject(models: Any, name: Any, plan: Any = None) -> dict[str, Any]:
@@ -27,4 +31,4 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """Names and functions."""
-        return {"load_test_subject": load_test_subject}
+        return {"load_test_subject": load_test_subject, "load_test_fingerprint": configuration_of}

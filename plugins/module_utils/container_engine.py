@@ -87,7 +87,7 @@ def plan(
     * ``repositories``: Docker's, as ``package_rehearsal`` takes it; empty where the distribution's packages are used
     * ``entry_pattern``: a regular expression for the lines of entries, whoever wrote them, for the same repository
     * ``daemon``: settings for daemon.json, the proxy among them where the engine takes it there
-    * ``proxy_unit``: what an older engine needs instead, ``{"path", "content"}``
+    * ``proxy_unit``: what an older engine needs instead, ``{"path", "content"}``; nothing in it where none is needed
 
     Raises ValueError for settings that are none, and for a distribution without Docker.
     """
@@ -112,7 +112,7 @@ def plan(
 def _configuration(wanted: Settings, engine_version: str) -> dict[str, Any]:
     daemon, proxies = _daemon(wanted), _proxies(wanted)
     if proxies and _takes_proxies(engine_version):
-        return {"daemon": {**daemon, "proxies": proxies}, "proxy_unit": {}}
+        return {"daemon": {**daemon, "proxies": proxies}, "proxy_unit": _proxy_unit({})}
     return {"daemon": daemon, "proxy_unit": _proxy_unit(proxies)}
 
 
@@ -197,7 +197,7 @@ def _proxies(wanted: Settings) -> dict[str, str]:
 def _proxy_unit(proxies: Mapping[str, str]) -> dict[str, str]:
     """In a unit a per cent sign is written twice, as in the escapes of a password."""
     if not proxies:
-        return {}
+        return {"path": PROXY_UNIT, "content": ""}
     variables = [
         f'Environment="{name.replace("-", "_").upper()}={value.replace("%", "%%")}"' for name, value in proxies.items()
     ]

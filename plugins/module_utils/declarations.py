@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .as_is import is_as_is
-from .fleet_plan import OF_GPUSTACK
-from .realisation import RECREATE
+from .fleet_plan import OF_GPUSTACK, ROLLOUT, rolls_of
 
 
 def declarations(declared: Iterable[Mapping[str, Any]], plans: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -21,7 +20,7 @@ def declarations(declared: Iterable[Mapping[str, Any]], plans: Mapping[str, Mapp
 
 def _as_is(model: Mapping[str, Any]) -> dict[str, Any]:
     own = {name: value for name, value in model.items() if name not in ("source", "config", "plan")}
-    return {"rollout": RECREATE, **own, **model["source"]}
+    return {**own, **model["source"], ROLLOUT: rolls_of(model)[ROLLOUT]}
 
 
 def in_words(plan: Mapping[str, Any]) -> str:

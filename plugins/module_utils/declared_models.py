@@ -102,6 +102,7 @@ class DeclaredModels:
         self.outcomes: dict[str, Outcome] = {}
         self.pruned: list[str] = []
         self.disagreements: list[Disagreement] = []
+        self.unanswered = ""  # why the dry run told nothing
         self.secrets: set[str] = set().union(*(secrets_of(declaration) for declaration in declarations))
 
     @property
@@ -309,7 +310,12 @@ class DeclaredModels:
         if not questions:
             return
         nonce = f"dry run of {server_time(self._client).isoformat()}"
-        self.disagreements = evaluate(self._client, questions, nonce, self._sleep)
+        try:
+            self.disagreements = evaluate(self._client, questions, nonce, self._sleep)
+        except GPUStackError as error:
+            if self._policy.evaluation == "fail":
+                raise
+            self.unanswered = str(error)
         if self.disagreements and self._policy.evaluation == "fail":
             raise Invalid(refusal(self.disagreements))
 

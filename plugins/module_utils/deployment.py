@@ -18,7 +18,7 @@ from .errors import Invalid, NotFound, ServerError
 from .logs import read_log
 from .lookup import cluster_named, default_cluster, find_model, find_route
 from .masking import secrets_of
-from .model_spec import DEFAULT_BACKEND, KIND, SOURCES, check_release, instances_wanted, schedule_rules
+from .model_spec import DEFAULT_BACKEND, KIND, SOURCES, check_release, instances_wanted, without_scheduled_replicas
 from .patience import with_patience
 from .releases import access_policy, made_with_model
 from .waiting import Instance, Result, Snapshot, follow
@@ -47,9 +47,7 @@ class Deployment:
         """
         current = self.model
         check_release(wanted, self._client.server_version)
-        wanted = {**wanted, **self._place(cluster)}
-        if schedule_rules({**(current or {}), **wanted}):
-            wanted.pop("replicas", None)
+        wanted = without_scheduled_replicas({**wanted, **self._place(cluster)}, current or {})
         self._secrets |= secrets_of(wanted)
         if current is None:
             return self._create(wanted)

@@ -22,7 +22,7 @@ from .engine_verification import differences
 from .ensure import compare
 from .errors import Invalid
 from .masking import mask_fields, mask_parameters, mask_url
-from .model_spec import KIND, instances_wanted
+from .model_spec import KIND, instances_wanted, without_scheduled_replicas
 from .realisation import Member, Realisation, cards_of, check_names, realise
 
 GIT = "git"
@@ -248,7 +248,7 @@ def _configuration(realisation: Realisation, member: Member, model: Shown, engin
 def _difference(member: Member, model: Shown) -> dict[str, Any]:
     """The fields that are declared and differ; secrets are compared only as far as they are shown."""
     visible = {**model, "env": without_marker(model.get("env"))}
-    return compare(mask_fields(member.fields), visible, KIND.rules).after
+    return compare(without_scheduled_replicas(mask_fields(member.fields), visible), visible, KIND.rules).after
 
 
 def _access(realisation: Realisation, member: Member, model: Shown) -> Iterator[Setting]:

@@ -53,13 +53,13 @@ def plan_declared(
     planned = {}
     for name, entry, plan in zip(names, declared, plans):
         if is_as_is(entry):
-            rolls = _rolls({ROLLOUT: RECREATE, **entry})
+            rolls = rolls_of(entry)
             members = member_names(name, plan["replicas"], rolls[ROLLOUT])
             selectors = entry.get("gpu_selectors")
             planned[name] = {**plan, **rolls, "members": members, "gpu_selectors": selectors}
             planned[name]["download"] = _download(entry["source"], plan)
             continue
-        rolls = _rolls({**defaults, **entry})
+        rolls = rolls_of({**defaults, **entry})
         members = member_names(name, plan["replicas"], rolls[ROLLOUT])
         free = plan["automatic_placement"] and len(plans) == len(members) == 1
         selectors = None if free or not plan["feasible"] else _gpu_selectors(plan, worker_names)
@@ -93,9 +93,12 @@ def _gpu_selectors(plan: Mapping[str, Any], worker_names: Mapping[str, str]) -> 
     ]
 
 
-def _rolls(model: Mapping[str, Any]) -> dict[str, Any]:
-    """How the replicas are realised, and what was declared of the roll-out."""
-    settings = model.get(ROLLOUT) or {}
+def rolls_of(model: Mapping[str, Any]) -> dict[str, Any]:
+    """How the replicas are realised, and what was declared of the roll-out. Raises PlanError.
+
+    A model that is taken as it is has GPUStack's own replicas, unless it says otherwise.
+    """
+    settings = model.get(ROLLOUT) or (RECREATE if is_as_is(model) else {})
     try:
         strategy = policy_of({}, settings, named=str(model.get("name")))["strategy"]
     except Invalid as error:

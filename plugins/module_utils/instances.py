@@ -60,8 +60,8 @@ class Instances:
 
     def read_log(self, name: str, lines: int) -> list[str]:
         """The last lines of an instance's log, which goes when the instance goes."""
-        instance = next(instance for instance in self.instances if instance["name"] == name)
-        return read_log(self._client, instance, lines, self.secrets)
+        instance = next((instance for instance in self.instances if instance["name"] == name), None)
+        return [] if instance is None else read_log(self._client, instance, lines, self.secrets)
 
     def wait(
         self,

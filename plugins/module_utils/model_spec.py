@@ -280,6 +280,17 @@ def instances_wanted(model: Mapping[str, Any]) -> int:
     return replicas * sum(int(role.get("replicas", 1)) for role in roles) if roles else replicas
 
 
+def chats(model: Mapping[str, Any]) -> bool:
+    """Whether the model answers chat requests, as far as GPUStack has found out what it is."""
+    return "llm" in (model.get("categories") or ["llm"])
+
+
+def without_scheduled_replicas(wanted: Mapping[str, Any], current: Mapping[str, Any]) -> dict[str, Any]:
+    """What is wanted of a model, without the number of replicas where GPUStack changes that by the model's schedule."""
+    scheduled = schedule_rules({**current, **wanted})
+    return {name: value for name, value in wanted.items() if not (scheduled and name == "replicas")}
+
+
 def check_callable_name(label: str, name: str) -> None:
     """Raise Invalid when no request could name a model or route of this name."""
     if not _NAME.fullmatch(name):

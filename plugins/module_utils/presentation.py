@@ -11,6 +11,7 @@ from typing import Any
 
 from .masking import mask_fields
 from .model_spec import KIND as MODEL
+from .model_spec import chats
 from .releases import access_policy, cluster_registry, made_with_model
 
 _MIB = 2**20
@@ -106,8 +107,8 @@ _CLUSTER_FIELDS = (
 
 
 def show_model(model: Mapping[str, Any]) -> dict[str, Any]:
-    """Every field of the model, secrets masked."""
-    return mask_fields(model)
+    """Every field of the model, secrets masked, and whether it `chats`."""
+    return {**mask_fields(model), "chats": chats(model)}
 
 
 def declared_part(model: Mapping[str, Any]) -> dict[str, Any]:

@@ -81,6 +81,8 @@ def realise(declaration: Mapping[str, Any], present: Mapping[str, Cards] | None 
     replicas = fields.get("replicas", 1)
     if selectors and "gpu_selector" in fields:
         raise Invalid(f"Model {name!r} has gpu_selector and gpu_selectors, which say the same. Drop one of them.")
+    if not all(selector.get("gpu_ids") for selector in selectors):
+        raise Invalid(f"Model {name!r} has gpu_selectors without gpu_ids. Name the cards of each replica.")
     if selectors and len(selectors) != replicas:
         raise Invalid(
             f"Model {name!r} has {replicas} replicas and {len(selectors)} gpu_selectors. Give one for each replica."

@@ -32,7 +32,7 @@ from .engine_configuration import (
 )
 from .ensure import Change, compare
 from .errors import Invalid
-from .model_spec import DEFAULT_BACKEND, KIND, SOURCES, instances_wanted, schedule_rules
+from .model_spec import DEFAULT_BACKEND, KIND, SOURCES, instances_wanted, without_scheduled_replicas
 from .realisation import Cards, Member, Realisation, cards_in, cards_of
 
 Object = Mapping[str, Any]
@@ -255,9 +255,7 @@ def _update(
     member: Member, wanted: Mapping[str, Any], current: Object, instances: Sequence[Object], now: datetime
 ) -> Write:
     visible = {**current, "env": without_marker(current.get("env"))}
-    if schedule_rules({**current, **wanted}):
-        wanted = {name: value for name, value in wanted.items() if name != "replicas"}
-    change = compare(wanted, visible, KIND.rules)
+    change = compare(without_scheduled_replicas(wanted, current), visible, KIND.rules)
     renews_engine = _renews_engine(change, instances)
     fields = dict(change.payload)
     marker = marker_of(current)

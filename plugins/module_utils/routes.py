@@ -10,6 +10,7 @@ has are finished: this, and not the deletion of an instance, is what drains a mo
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -100,7 +101,7 @@ class Route:
             if planned.removed:
                 self._await_new()
         for target in planned.removed:
-            self._writer.delete(TARGET, target)
+            self._delete_target(target)
         self._settle(planned)
         return Change({"targets": planned.before}, {"targets": planned.after}, {"targets": planned.items})
 
@@ -108,9 +109,13 @@ class Route:
         """Take a model out of the route; False when it was not in it."""
         gone = [target for target in self.targets if declared(target, self.names).get("model") == model]
         for target in gone:
-            self._writer.delete(TARGET, target)
+            self._delete_target(target)
         self.targets = [target for target in self.targets if target not in gone]
         return bool(gone)
+
+    def _delete_target(self, target: Mapping[str, Any]) -> None:
+        with contextlib.suppress(NotFound):  # gone meanwhile is as good
+            self._writer.delete(TARGET, target)
 
     def users(self) -> list[str]:
         """The names of the users the route is open to one by one."""

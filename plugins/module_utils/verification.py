@@ -75,7 +75,7 @@ def _problems(
             yield f"{instance} still runs an older configuration than GPUStack has. Run site.yml."
         if len(members) > 1 and name not in {route["name"] for route in running[member].get("routes") or []}:
             yield f"{member} is not in the route {name}, so it gets no requests. Run site.yml."
-    for difference in differences(plan, engines, name, int(plan.get("replicas") or 1)):
+    for difference in differences(plan, engines, name, int(plan.get("replicas", 1))):
         yield f"{difference['message']}."
 
 
@@ -138,7 +138,7 @@ def _predictions(predicted: Mapping[str, Any], instances: Sequence[Mapping[str, 
     for label, predicted_key, printed_key, form in _FIGURES:
         expected, found = predicted.get(predicted_key), printed.get(printed_key)
         if expected is not None and found:
-            deviation = (expected - found) / found
+            deviation = (found - expected) / expected
             yield from _row(
                 label, f"{form.format(expected)} predicted, {form.format(found)} printed by vLLM ({deviation:+.1%})"
             )

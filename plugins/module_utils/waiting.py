@@ -29,6 +29,8 @@ _FINAL_MESSAGES = ("Failed to find candidate:",)
 # … except when it could not read the model's config.json from a worker, which it tries again.
 _PASSING_MESSAGE = "pretrained config"
 
+# How long an engine that starts again may take to end again, with its log.
+LOG_PATIENCE_SECONDS = 60.0
 # A restart of the server takes about a minute; engines are not touched by it.
 SERVER_PATIENCE_SECONDS = 180.0
 
@@ -191,6 +193,7 @@ class _Followed:
         self.verdict = Verdict(Outcome.WAITING, "")
         self.line = ""
         self._logs: dict[int, Sequence[str]] = {}
+        self._died: tuple[Verdict, float] | None = None  # of what, and since when its log is awaited
 
     def see(
         self,
@@ -216,6 +219,7 @@ class _Followed:
             unread = instance["state"] == "error" and instance["id"] not in self._logs
             if unread and instance["name"] not in snapshot.stale:
                 self._logs[instance["id"]] = read_log(instance)
+        verdict = self._with_log(verdict, now, over)
         if verdict.outcome is Outcome.WAITING and over:
             verdict = replace(
                 verdict,
@@ -224,6 +228,21 @@ class _Followed:
                 reason=f"{over} not all replicas run: {verdict.text}",
             )
         self.verdict = verdict
+
+    def _with_log(self, verdict: Verdict, now: float, over: str) -> Verdict:
+        """A failure waits for its log: when an engine was restarted between two looks, its next end tells the same."""
+        if self._died is not None:
+            verdict, since = self._died
+        elif verdict.outcome is Outcome.FAILED:
+            since = now
+            self._died = (verdict, now)
+        else:
+            return verdict
+        instance = verdict.instance
+        known = instance is None or instance["id"] in self._logs or not instance.get("restart_count")
+        if known or over or now - since >= LOG_PATIENCE_SECONDS:
+            return verdict
+        return replace(verdict, outcome=Outcome.WAITING)
 
     def result(self, read_log: Callable[[Instance], Sequence[str]]) -> Result:
         instance = self.verdict.instance

@@ -73,6 +73,10 @@ models:
         where C(configuration) is.
       type: bool
       sample: false
+    chats:
+      description: Whether it answers chat requests, as far as GPUStack has found out what it is.
+      type: bool
+      sample: true
     routes:
       description: Routes that lead to the model.
       type: list

@@ -28,9 +28,10 @@ options:
     description:
       - V(present) creates what O(strategy) asks for, and does not wait for its engines.
       - V(weighted) gives the additional replicas O(share) percent of the requests. With 100 the others leave the route.
+      - V(outside) changes nothing, and tells which members of the declared model run and are not in its route.
       - V(absent) deletes them. Take them out of the route before.
     type: str
-    choices: [present, weighted, absent]
+    choices: [present, weighted, outside, absent]
     default: present
   strategy:
     description:
@@ -109,8 +110,10 @@ members:
   elements: str
   sample: [qwen2.5-14b-instruct-surge]
 targets:
-  description: What lets them into the route, as O(gpuops.gpustack.model_turn#module:targets) takes it.
-  returned: O(state=present)
+  description:
+    - What lets them, or with O(state=outside) those members, into the route, as
+      O(gpuops.gpustack.model_turn#module:targets) takes it.
+  returned: O(state=present) or O(state=outside)
   type: list
   elements: dict
   sample: [{route: qwen2.5-14b-instruct, model: qwen2.5-14b-instruct-surge, weight: 100}]
@@ -146,7 +149,7 @@ def main() -> None:
     module = GPUStackModule(
         argument_spec={
             "name": {"type": "str", "required": True},
-            "state": {"type": "str", "choices": ["present", "weighted", "absent"], "default": "present"},
+            "state": {"type": "str", "choices": ["present", "weighted", "outside", "absent"], "default": "present"},
             "strategy": {"type": "str", "choices": list(STRATEGIES_OF_A_MODEL), "default": "auto"},
             "declaration": {"type": "dict", "no_log": True},
             "share": {"type": "int"},
@@ -162,6 +165,8 @@ def _task(module: GPUStackModule, client: Client, writer: Writer) -> dict[str, A
     module.hide(secrets_of(params["declaration"] or {}))
     if params["state"] == "present":
         return surge.bring(params["declaration"], params["strategy"])
+    if params["state"] == "outside":
+        return {"changed": False, "members": surge.present, "targets": surge.outside()}
     if params["state"] == "absent":
         return surge.remove()
     if not 1 <= params["share"] <= 100:

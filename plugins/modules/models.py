@@ -263,7 +263,14 @@ def main() -> None:
                 "options": {
                     **OPTIONS,
                     "rollout": {"type": "str", "choices": list(ROLLOUTS), "default": "drain"},
-                    "gpu_selectors": {**OPTIONS["gpu_selector"], "type": "list", "elements": "dict"},
+                    "gpu_selectors": {
+                        "type": "list",
+                        "elements": "dict",
+                        "options": {
+                            "gpu_ids": {"type": "list", "elements": "str", "required": True},
+                            "gpus_per_replica": {"type": "int"},
+                        },
+                    },
                     "planned": {"type": "str"},
                 },
                 "mutually_exclusive": [tuple(SOURCES)],
@@ -296,6 +303,10 @@ def _apply(module: GPUStackModule, client: Client, writer: Writer) -> dict[str, 
             declared.step()
     finally:
         module.hide(declared.secrets)
+    if declared.unanswered:
+        module.warn(
+            f"GPUStack's dry run was not to be had, so nothing is known of what it would say: {declared.unanswered}"
+        )
     for disagreement in declared.disagreements:
         module.warn(f"GPUStack's dry run disagrees with the plan. {disagreement}.")
     return ended(declared.answer(), ends)

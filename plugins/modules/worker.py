@@ -37,10 +37,11 @@ options:
   maintenance:
     description:
       - Whether the worker is in maintenance. Then it gets no new instances; those that run there stay and keep serving.
+      - Fails for a worker whose turn in a roll-out was interrupted, which C(playbooks/rolling_update.yml) completes.
     type: bool
   maintenance_message:
     description:
-      - Why, shown on GPUStack's page. Counts with O(maintenance=true).
+      - Why, shown on GPUStack's page. Counts with O(maintenance=true); what it says already stays if this is not set.
     type: str
 extends_documentation_fragment:
   - gpuops.gpustack.connection
@@ -106,6 +107,7 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.errors import Inva
 from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import GPUStackModule
 from ansible_collections.gpuops.gpustack.plugins.module_utils.lookup import find_worker, worker_named
 from ansible_collections.gpuops.gpustack.plugins.module_utils.presentation import show_worker
+from ansible_collections.gpuops.gpustack.plugins.module_utils.rollout.memory import memory_of
 from ansible_collections.gpuops.gpustack.plugins.module_utils.worker_spec import KIND
 
 
@@ -153,8 +155,16 @@ def _wanted(params: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
         merged = {**(current.get("labels") or {}), **_label_texts(params["labels"])}
         wanted["labels"] = {name: value for name, value in merged.items() if value is not None}
     if params["maintenance"] is not None:
+        maintenance = current.get("maintenance") or {}
+        if memory_of(maintenance) is not None:
+            raise Invalid(
+                f"Worker {params['name']!r} is in a turn of a roll-out that was interrupted; what it has to put back "
+                "stands in its maintenance message. Run playbooks/rolling_update.yml, which completes it."
+            )
         # Sent also when it is off: only then GPUStack computes the worker's state at once.
-        message = params["maintenance_message"] if params["maintenance"] else None
+        given = params["maintenance_message"]
+        kept = maintenance.get("message") if maintenance.get("enabled") and given is None else given
+        message = kept if params["maintenance"] else None
         wanted["maintenance"] = {"enabled": params["maintenance"], "message": message}
     return wanted
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.loader import init_plugin_loader
 from ansible.template import Templar
@@ -48,7 +49,15 @@ def rendered(path: Path, variables: dict[str, Any]) -> list[tuple[str, Any]]:
     ``path`` is a file of a role's tasks or handlers; includes are followed. The role's defaults and variables count
     below ``variables``, among which are facts, what earlier tasks have registered, and ``ansible_check_mode``.
     """
-    return _process().submit(_rendered, path, variables).result()
+    return _process().submit(_told, path, variables).result()
+
+
+def _told(path: Path, variables: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Ansible's errors do not pass from one process to another."""
+    try:
+        return _rendered(path, variables)
+    except AnsibleError as error:
+        raise ValueError(str(error)) from None
 
 
 @lru_cache(maxsize=1)

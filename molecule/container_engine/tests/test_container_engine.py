@@ -179,6 +179,9 @@ def test_the_engine_pulls_through_a_proxy_and_past_it() -> None:
     assert "proxyconnect tcp: dial tcp 172.30.0.39:3128" in on("docker pull 172.30.0.38/site/sleeper:1", succeeds=False)
     again = done(play("--diff", https_proxy=proxy, no_proxy=REGISTRY))
     assert re.findall(r"changed=(\d+)", again) == ["0"]
+    done(play("--diff"))
+    assert json.loads(on("docker info --format '{{json .}}'"))["HttpsProxy"] == ""
+    on(f"test ! -e {unit}")
 
 
 def test_a_configuration_that_is_none_is_refused_before_packages_change() -> None:

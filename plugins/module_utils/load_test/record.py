@@ -59,7 +59,7 @@ def subject(models: Sequence[Mapping[str, Any]], name: str, plan: Mapping[str, A
     concurrency = predicted.get("concurrency") or printed.get("max_concurrency")
     return {
         "name": name,
-        "fingerprint": _fingerprint(model),
+        "fingerprint": configuration_of(model),
         "worker": instances[0]["worker_name"],
         "local_path": model.get("local_path"),
         "repository": model.get("huggingface_repo_id") or model.get("model_scope_model_id"),
@@ -72,8 +72,8 @@ def subject(models: Sequence[Mapping[str, Any]], name: str, plan: Mapping[str, A
     }
 
 
-def _fingerprint(model: Mapping[str, Any]) -> str:
-    """Of the marker that the collection leaves, or else of the model as it is."""
+def configuration_of(model: Mapping[str, Any]) -> str:
+    """A configuration's fingerprint: of the marker that the collection leaves, or else of the model as it is."""
     marker = str(model.get("configuration") or "").partition(" ")[0]
     return marker or fingerprint(model)
 

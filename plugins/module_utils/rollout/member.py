@@ -17,7 +17,7 @@ from ..deployment import server_time
 from ..engine_configuration import ENGINE_FIELDS, declared_name, time_of, with_marker, without_marker
 from ..ensure import Change, Writer, compare
 from ..errors import NotFound
-from ..model_spec import KIND
+from ..model_spec import KIND, chats, without_scheduled_replicas
 from ..realisation import cards_of, realise
 from .targets import Serving
 
@@ -108,14 +108,13 @@ class MemberTurn:
 
     def engines(self, drained: bool) -> list[dict[str, Any]]:
         """Where the running engines of the model listen, and which worker leads them."""
-        chats = "llm" in (self.model.get("categories") or ["llm"])
         return [
             {
                 "instance": row["name"],
                 "worker": row["worker_name"],
                 "address": f"{row['worker_ip']}:{row['port']}",
                 "drained": drained,
-                "chats": chats,
+                "chats": chats(self.model),
             }
             for row in self.instances
             if row["state"] == "running"
@@ -123,7 +122,7 @@ class MemberTurn:
 
     def _save(self, wanted: Row) -> dict[str, Any]:
         visible = {**self.model, "env": without_marker(self.model.get("env"))}
-        change: Change = compare(wanted, visible, KIND.rules)
+        change: Change = compare(without_scheduled_replicas(wanted, visible), visible, KIND.rules)
         fields = dict(change.payload)
         if not fields.keys().isdisjoint(ENGINE_FIELDS):
             owner = declared_name(self.model) or self.name

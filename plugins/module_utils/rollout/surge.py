@@ -20,12 +20,13 @@ from ..deployment import server_time
 from ..engine_configuration import declared_name, with_marker
 from ..ensure import Writer
 from ..errors import Conflict, Invalid, NotFound
-from ..model_spec import KIND
+from ..model_spec import DEFAULT_BACKEND, KIND
 from ..realisation import Realisation, cards_of, realise
 from ..route_targets import NEW_WEIGHT
 from ..routes import Route
 from .policy import AUTO, BLUE_GREEN, DRAIN, GAP, SURGE, is_surge, surge_name
 from .spare import spare_cards
+from .targets import Serving
 
 Row = Mapping[str, Any]
 
@@ -93,6 +94,11 @@ class Surge:
         changed = route.set_targets([*weighed, *others]).changed
         return {"changed": changed, "left": [target.get("model") for target in old] if percent == 100 else []}
 
+    def outside(self) -> list[Row]:
+        """The declared model's members that run and are not in its route, as targets to let in again."""
+        serving = Serving(self._client, self._writer)
+        return serving.outside(target for target in serving.declared() if target["route"] == self.name)
+
     def remove(self) -> dict[str, Any]:
         """Delete them. Whoever calls this has taken them out of the route and let them finish."""
         gone = self.present
@@ -140,6 +146,7 @@ class Surge:
         beside = self.models.get(first.name, {})
         fields = {
             **{field: beside[field] for field in ("cluster_id", "categories") if beside.get(field)},
+            "backend": DEFAULT_BACKEND,
             **first.fields,
             "name": name,
             "replicas": 1,

@@ -13,6 +13,7 @@ from ..client import Client
 from ..ensure import Writer
 from ..errors import NotFound
 from ..lookup import find_worker
+from ..model_spec import chats, instances_wanted
 from ..worker_spec import KIND
 from .memory import Memory, begun, ended, memory_of, resumed, same_target
 from .targets import Serving
@@ -123,7 +124,7 @@ class WorkerTurn:
         for model in memory.models if memory else ():
             own = [row for row in serving.instances if row["model_name"] == model]
             waiting += [f"{row['name']} ({row['state']})" for row in own if row["state"] != "running"]
-            if not own and model in serving.models:
+            if not own and instances_wanted(serving.models.get(model, {"replicas": 0})) > 0:
                 waiting.append(f"an instance of {model}")
         return waiting
 
@@ -140,7 +141,7 @@ class WorkerTurn:
                     "model": row["model_name"],
                     "address": f"{row['worker_ip']}:{row['port']}",
                     "drained": row["model_name"] in left,
-                    "chats": _chats(serving.models.get(row["model_name"]) or {}),
+                    "chats": chats(serving.models.get(row["model_name"]) or {}),
                 }
                 for row in led
             ],
@@ -149,11 +150,6 @@ class WorkerTurn:
 
 def _targets(memory: Memory | None) -> list[Row]:
     return list(memory.targets) if memory else []
-
-
-def _chats(model: Row) -> bool:
-    """Whether it can be asked a question; GPUStack fills in what a model can do while it comes up."""
-    return "llm" in (model.get("categories") or ["llm"])
 
 
 def _left(targets: Sequence[Row]) -> str:

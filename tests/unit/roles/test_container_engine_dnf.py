@@ -18,6 +18,7 @@ import pytest
 from rendering import rendered
 
 HOST = {"containers": None, "distribution": {"id": "rocky", "version": "9.6"}}
+PROXY_UNIT = "/etc/systemd/system/docker.service.d/gpustack-proxy.conf"
 KEY, ENTRY = "/etc/pki/rpm-gpg/RPM-GPG-KEY-gpustack-docker", "/etc/yum.repos.d/gpustack-docker.repo"
 CONTENT = f"""\
 # Managed by Ansible (gpuops.gpustack.container_engine).
@@ -73,6 +74,9 @@ def variables(**other: Any) -> dict[str, Any]:
             "specifications": SPECIFICATIONS,
         },
         "__gpustack_container_engine_packages": {"changed": True},
+        "__gpustack_container_engine_unit": {"stat": {"exists": False}},
+        "__gpustack_container_engine_proxy": {"changed": False, "skipped": True},
+        "__gpustack_container_engine_no_proxy": {"changed": False},
         "__gpustack_container_engine_daemon": {"changed": True, "apply": "restart"},
         **other,
     }
@@ -135,6 +139,9 @@ def test_everything_that_happens_to_a_bare_rocky_host(role):
                 "lock_timeout": 300,
             },
         ),
+        ("ansible.builtin.stat", {"path": PROXY_UNIT}),
+        actions[12],  # a proxy that would change under engines of models
+        ("ansible.builtin.file", {"path": PROXY_UNIT, "state": "absent"}),
         MERGED,
         STARTED,
         ("ansible.builtin.meta", "flush_handlers"),
@@ -146,7 +153,7 @@ def test_the_engine_is_not_changed_under_engines_of_models(role):
     engine = {"workload": "qwen", "state": "running"}
     host = {**HOST, "containers": {"qwen-0": engine}}
     actions = rendered(role / "tasks/main.yml", variables(ansible_facts={"gpustack_host": host, "packages": {}}))
-    _other, refusal = (arguments for module, arguments in actions if module == "ansible.builtin.assert")
+    _other, refusal, _proxy = (arguments for module, arguments in actions if module == "ansible.builtin.assert")
     assert refusal["that"] == "_gpustack_container_engine_restart_allowed"
     assert refusal["fail_msg"].strip() == (
         "docker-ce, docker-ce-cli, containerd.io, iptables-nft, python3-requests would change, which restarts Docker"
@@ -177,7 +184,8 @@ def test_a_host_that_has_everything_is_only_looked_at(role):
         ),
     )
     assert [module.rpartition(".")[2] for module, _arguments in actions] == [
-        "daemon_config", "package_facts", "find", "assert", "rpm_key", "dnf", "daemon_config", "systemd_service",
+        "daemon_config", "package_facts", "find", "assert", "rpm_key", "dnf", "stat", "assert", "file", "daemon_config",
+        "systemd_service",
         "meta", "set_fact",
     ]  # fmt: skip
     assert dict(actions)["ansible.builtin.dnf"]["name"] == list(INSTALLED)

@@ -15,7 +15,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.gpuops.gpustack.plugins.filter.load_test_record import load_test_record
 from ansible_collections.gpuops.gpustack.plugins.filter.load_test_report import load_test_report
 from ansible_collections.gpuops.gpustack.plugins.filter.load_test_stages import load_test_stages
-from ansible_collections.gpuops.gpustack.plugins.filter.load_test_subject import load_test_subject
+from ansible_collections.gpuops.gpustack.plugins.filter.load_test_subject import FilterModule, load_test_subject
 
 STARTUP = """\
 INFO 11-30 Using max model len 32768
@@ -86,6 +86,14 @@ def test_a_model_that_nobody_declared_is_measured_by_what_its_engine_printed() -
     subject = load_test_subject([model(configuration=None)], "qwen")
     assert subject["capacity"] == {"max_model_len": 32768, "concurrency": 13.98}
     assert (len(subject["fingerprint"]), subject["predicted"]) == (12, {})
+
+
+@pytest.mark.parametrize("configuration", ["0123456789ab 2026-03-01T09:00:00Z", None])
+def test_a_test_is_found_again_under_the_fingerprint_it_was_kept(configuration: str | None) -> None:
+    tested = model(configuration=configuration)
+    fingerprint = FilterModule().filters()["load_test_fingerprint"](tested)
+    assert len(fingerprint) == 12
+    assert load_test_subject([tested], "qwen")["fingerprint"] == fingerprint
 
 
 def test_two_replicas_hold_twice_as_much() -> None:

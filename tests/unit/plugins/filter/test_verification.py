@@ -68,7 +68,7 @@ def test_what_runs_as_planned_says_so_in_the_first_line_and_shows_figures() -> N
     lines = result["text"].splitlines()
     assert lines[0] == "1 model runs as planned"
     assert "    instance          qwen-x1y2z running on a, 0 restarts" in lines
-    assert "    KV cache tokens   152,528 predicted, 152,640 printed by vLLM (-0.1%)" in lines
+    assert "    KV cache tokens   152,528 predicted, 152,640 printed by vLLM (+0.1%)" in lines
     assert any("--tensor-parallel-size=2" in line and "both cards hold half of it" in line for line in lines)
     assert "    a                 ready, 2 × Tesla V100-PCIE-32GB" in lines
 

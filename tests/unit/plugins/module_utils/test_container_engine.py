@@ -126,7 +126,7 @@ def test_a_present_engine_takes_its_proxy_in_the_daemons_file():
         "https-proxy": "http://me:a%20b@proxy.example.org:3128",
         "no-proxy": "10.0.0.0/8,.example.org",
     }
-    assert wanted["proxy_unit"] == {}
+    assert wanted["proxy_unit"]["content"] == ""
 
 
 @pytest.mark.parametrize("version", ["Docker version 20.10.24+dfsg1, build 297e128", ""])
@@ -143,7 +143,7 @@ def test_an_older_engine_would_not_start_with_it_and_gets_a_unit(version):
 
 def test_without_a_proxy_there_is_nothing_to_reach_without_it():
     wanted = plan(DEBIAN, {"no_proxy": "10.0.0.0/8"})
-    assert (wanted["proxy_unit"], wanted["daemon"]) == ({}, {})
+    assert (wanted["proxy_unit"]["content"], wanted["daemon"]) == ("", {})
 
 
 @pytest.mark.parametrize(

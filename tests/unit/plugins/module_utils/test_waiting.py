@@ -225,6 +225,22 @@ def test_follow_keeps_the_log_from_before_the_restart() -> None:
     assert follower.logs_read == ["error"]
 
 
+def test_engine_that_was_restarted_between_two_looks_is_seen_to_end_again_for_its_log() -> None:
+    again = [instance("starting", restart_count=1)]
+    follower = Follower([instance("starting")], again, again, [instance("error", restart_count=1)])
+    result = follower.run()
+    assert (result.verdict.outcome, result.log) == (Outcome.FAILED, ["log while error"])
+    assert "stopped and was restarted" in result.verdict.reason
+    assert follower.now == 3 * POLL_SECONDS
+
+
+def test_log_of_an_engine_that_runs_after_its_restart_is_not_waited_for_long() -> None:
+    follower = Follower([instance("starting")], [instance("running", restart_count=1)])
+    result = follower.run(timeout_seconds=1000)
+    assert (result.verdict.outcome, result.log) == (Outcome.FAILED, ["log while running"])
+    assert 60 <= follower.now < 70
+
+
 def test_follow_ends_when_the_time_is_over() -> None:
     follower = Follower([instance("starting")])
     result = follower.run(timeout_seconds=10)

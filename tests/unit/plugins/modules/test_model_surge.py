@@ -128,6 +128,26 @@ def test_target_that_somebody_else_has_put_into_the_route_keeps_its_requests(one
     assert weights(one_replica) == {SURGE: 100, "canary": 5}
 
 
+def test_members_that_run_and_get_no_requests_are_told(one_replica: FakeGPUStack) -> None:
+    out = bring(one_replica, "blue_green")
+    call("model_turn", one_replica, name=SURGE, state="ended", targets=out["targets"])
+    assert call("model_surge", one_replica, name="qwen", state="outside")["targets"] == []
+    call("model_surge", one_replica, name="qwen", state="weighted", share=100)
+    found = call("model_surge", one_replica, name="qwen", state="outside")
+    assert (found["changed"], found["members"]) == (False, [SURGE])
+    assert found["targets"] == [{"route": "qwen", "model": "qwen", "weight": 100}]
+    call("model_turn", one_replica, name="qwen", state="ended", targets=found["targets"])
+    assert set(weights(one_replica)) == {"qwen", SURGE}
+
+
+def test_last_one_that_serves_is_not_taken_out(one_replica: FakeGPUStack) -> None:
+    out = bring(one_replica, "blue_green")
+    call("model_turn", one_replica, name=SURGE, state="ended", targets=out["targets"])
+    call("model_surge", one_replica, name="qwen", state="weighted", share=100)
+    refused = call("model_turn", one_replica, name=SURGE, state="begun", min_available=1)
+    assert (refused["failed"], refused["error"]) == (True, "Conflict")
+
+
 @pytest.mark.parametrize("share", [0, 101])
 def test_share_that_is_none_is_refused(one_replica: FakeGPUStack, share: int) -> None:
     answer = call("model_surge", one_replica, name="qwen", state="weighted", share=share)

@@ -503,7 +503,10 @@ def test_worker_that_can_not_be_asked_yet_is_asked_again(fleet: FakeGPUStack) ->
         ({"cluster": "lab"}, "There is no cluster 'lab'; there are: racks."),
         ({"huggingface_repo_id": "Qwen/Q"}, "mutually exclusive"),
         ({"huggingface_filename": "x"}, "missing parameter(s) required by 'huggingface_filename'"),
-        ({"gpu_selectors": [{"gpus_per_replica": 1}]}, "missing parameter(s) required by 'gpus_per_replica': gpu_ids"),
+        (
+            {"gpu_selectors": [{"gpus_per_replica": 1}]},
+            "missing required arguments: gpu_ids found in models -> gpu_selectors",
+        ),
     ],
 )
 def test_nonsense_is_refused_before_the_first_write(fleet: FakeGPUStack, changes: dict[str, Any], message: str) -> None:

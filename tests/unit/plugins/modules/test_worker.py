@@ -10,6 +10,8 @@ import pytest
 from api_modules import call
 from fake_gpustack import FakeGPUStack
 
+from ansible_collections.gpuops.gpustack.plugins.module_utils.rollout.memory import begun
+
 BUILT_IN = {"os": "Linux", "arch": "amd64", "worker-name": "gpu-worker-a"}
 NAME = {"name": "gpu-worker-a"}
 NOTHING_TO_DO = {"GET": 3, "login": 1}
@@ -61,6 +63,22 @@ def test_maintenance_on_and_off(fake: FakeGPUStack, worker: dict[str, Any]) -> N
     assert worker["maintenance"] == {"enabled": False, "message": None}
     assert worker["labels"] == BUILT_IN
     assert call("worker", fake, **NAME, maintenance=False)["changed"] is False
+
+
+def test_what_a_person_has_written_stays_where_nothing_else_is_said(fake: FakeGPUStack, worker: dict[str, Any]) -> None:
+    worker["maintenance"] = {"enabled": True, "message": "new power supply"}
+    assert call("worker", fake, **NAME, maintenance=True)["changed"] is False
+
+
+@pytest.mark.parametrize("maintenance", [True, False])
+def test_turn_that_was_interrupted_is_not_forgotten(
+    fake: FakeGPUStack, worker: dict[str, Any], maintenance: bool
+) -> None:
+    worker["maintenance"] = begun(None, ["qwen"], [{"route": "qwen", "model": "qwen", "weight": 100}])
+    answer = call("worker", fake, **NAME, maintenance=maintenance)
+    assert "is in a turn of a roll-out that was interrupted" in answer["msg"]
+    assert "playbooks/rolling_update.yml" in answer["msg"]
+    assert fake.writes() == []
 
 
 def test_worker_that_never_was_in_maintenance_need_not_leave_it(fake: FakeGPUStack, worker: dict[str, Any]) -> None:
