@@ -34,6 +34,8 @@ LOG_PATIENCE_SECONDS = 60.0
 # A restart of the server takes about a minute; engines are not touched by it.
 SERVER_PATIENCE_SECONDS = 180.0
 
+# Names of errors; see `errors`.
+_OF_A_SERVER_THAT_IS_AWAY = ("Unreachable", "ServerError")
 _AWAY_LINE = "GPUStack does not answer; waiting for it to come back"
 
 _LONGEST_QUOTE = 300
@@ -262,14 +264,21 @@ def until_settled(
 ) -> dict[str, Any]:
     """Look until an answer says `settled`, or the time is over; the last answer, `changed` if any of them was.
 
-    An answer that failed ends it, and one without `settled`, after which there is nothing to wait for. `report` gets
-    `progress` and the seconds since the beginning, whenever it differs from the one before.
+    An answer that failed ends it, unless the server that answered before is away, which may be a restart; and one
+    without `settled`, after which there is nothing to wait for. `report` gets `progress` and the seconds since the
+    beginning, whenever it differs from the one before.
     """
     begin = clock()
+    answered: float | None = None
     changed = False
     last_line = ""
     while True:
         answer = look()
+        if answer.get("failed") and answer.get("error") in _OF_A_SERVER_THAT_IS_AWAY and answered is not None:
+            if clock() - answered <= SERVER_PATIENCE_SECONDS:
+                answer = {"progress": _AWAY_LINE, "settled": False}
+        else:
+            answered = clock()
         changed = changed or bool(answer.get("changed"))
         line = str(answer.get("progress", ""))
         if line and line != last_line:

@@ -111,6 +111,7 @@ ansible_facts:
 
 import json
 import os
+import time
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
@@ -118,7 +119,7 @@ from ansible.module_utils.common.text.converters import to_text
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils import engine_image, fatbin
 
-TIMED_OUT = 124  # of timeout(1)
+TIMED_OUT = (137, -9)  # of timeout(1) with KILL, which ends itself as well
 
 
 class Failed(Exception):
@@ -174,7 +175,12 @@ class Images:
         if image_id not in self.known:
             source = fatbin.__loader__.get_source(fatbin.__name__)  # type: ignore[union-attr]
             program = to_text(source) + engine_image.PROBE
-            output = self._docker("run", "--rm", "--network=none", "--entrypoint=python3", image_id, "-c", program)
+            name = f"gpustack-engine-image-{time.time_ns()}"
+            run = ("run", "--rm", f"--name={name}", "--network=none", "--entrypoint=python3")
+            try:
+                output = self._docker(*run, image_id, "-c", program)
+            finally:
+                self._run("rm", "--force", name)  # one that has not ended in time goes on without its command
             answer = engine_image.parse_probe(output)
             if answer is None:
                 raise Failed(f"python3 in {image} does not tell for which architectures its torch is built")
@@ -187,12 +193,13 @@ class Images:
         if rc != 0:
             seconds = self.module.params["timeout"]
             lines = (err or out).strip().splitlines() or ["no reason given"]
-            reason = f"no end within {seconds} seconds" if rc == TIMED_OUT else lines[-1]
+            reason = f"no end within {seconds} seconds" if rc in TIMED_OUT else lines[-1]
             raise Failed(f"docker {arguments[0]} failed: {reason}")
         return out
 
     def _run(self, *arguments: str) -> tuple[int, str, str]:
-        command = ["timeout", str(self.module.params["timeout"]), "docker", *arguments]
+        # KILL, because docker hands another signal on to the program, and the first process of a container ignores it.
+        command = ["timeout", "--signal=KILL", str(self.module.params["timeout"]), "docker", *arguments]
         rc, out, err = self.module.run_command(command)
         return rc, out, err
 

@@ -68,6 +68,31 @@ def test_what_has_nothing_to_wait_for_is_asked_once(runner: Runner) -> None:
     assert len(runner.calls) == 1
 
 
+AWAY = {"failed": True, "error": "Unreachable", "msg": "GPUStack can't be reached"}
+
+
+def test_server_that_is_restarted_meanwhile_is_waited_for(runner: Runner) -> None:
+    runner.answers = [
+        {"settled": False, "progress": "waiting for x"},
+        AWAY,
+        AWAY,
+        {"settled": True, "progress": "all run"},
+    ]
+    assert runner.run(name="x", state="resumed")["settled"] is True
+    assert "  [gpu-worker-a] GPUStack does not answer; waiting for it to come back (after 1 s)" in runner.lines
+
+
+def test_server_that_stays_away_fails(runner: Runner) -> None:
+    runner.answers = [{"settled": False, "progress": "waiting for x"}, *([AWAY] * 500)]
+    assert runner.run(name="x", state="resumed", wait_timeout=1000)["msg"] == AWAY["msg"]
+    assert 180 <= len(runner.calls) <= 185
+
+
+def test_server_that_never_answered_is_told_at_once(runner: Runner) -> None:
+    runner.answers = [AWAY]
+    assert runner.run(name="x", state="resumed")["msg"] == AWAY["msg"]
+
+
 def test_failure_ends_it(runner: Runner) -> None:
     runner.answers = [{"failed": True, "msg": "no"}]
     assert runner.run(name="x", state="begun")["msg"] == "no"

@@ -66,6 +66,7 @@ def test_an_image_is_pulled_once_and_looked_into_once(look):
     assert look() == (True, {"0.17.1": expected})
     assert look.commands() == [
         "inspect --format", "exec gpustack-worker", "image inspect", "pull --quiet", "image inspect", "run --rm",
+        "rm --force",
     ]  # fmt: skip
     assert look() == (False, {"0.17.1": expected})
     assert look.commands() == ["inspect --format", "image inspect"]
@@ -97,7 +98,14 @@ def test_an_image_without_torch_is_a_problem_and_is_asked_again(look):
             f"python3 in {STOCK} does not tell for which architectures its torch is built"
         )
         assert images["0.17.1"]["architectures"] is None
-        assert look.commands()[-1] == "run --rm"
+        assert look.commands()[-2:] == ["run --rm", "rm --force"]
+
+
+def test_an_image_that_does_not_answer_is_left_and_its_container_removed(look):
+    look.install(DOCKER.replace(f"echo '{ANSWER}'", "exec sleep 30"))
+    _changed, images = look(timeout=1)
+    assert images["0.17.1"]["problem"] == "docker run failed: no end within 1 seconds"
+    assert look.commands()[-1] == "rm --force"
 
 
 def test_a_docker_that_fails_is_a_problem(look):
