@@ -158,6 +158,21 @@ def test_check_mode_tells_and_changes_nothing(before: dict[str, Any]) -> None:
     assert (containers(), backups(), identities()) == (untouched, [], before)
 
 
+def test_release_that_does_not_come_up_goes_back_to_the_container_and_data_from_before(before: dict[str, Any]) -> None:
+    inspect = "docker inspect --format '{{.Id}} {{.Config.Image}} {{.Config.Cmd}}' gpustack-server"
+    untouched = on_host(SERVER, inspect)
+    done = play(
+        "upgrade",
+        release=NEWEST,
+        gpustack_server_arguments=["--no-such-argument"],
+        gpustack_server_start_timeout_seconds=60,
+    )
+    assert_refused(done, "GPUStack 2.3.0 did not come up", "The server runs v2.1.1 as before")
+    assert (on_host(SERVER, inspect), identities(), releases()) == (untouched, before, ["2.1.1"] * 3)
+    assert on_host(SERVER, "docker ps --all --quiet --filter name=previous; ls -d /etc/*.previous || true") == ""
+    assert len(backups()) == 1
+
+
 def test_upgrade_keeps_everything_and_loses_requests_only_until_the_workers_follow(
     key: str, before: dict[str, Any], secrets: list[str]
 ) -> None:
@@ -178,7 +193,7 @@ def test_upgrade_keeps_everything_and_loses_requests_only_until_the_workers_foll
 
 
 def test_backup_is_complete_and_for_root_only() -> None:
-    (name,) = backups()
+    _of_the_try, name = backups()
     assert name.startswith("gpustack-server-data-v2.1.1-")
     assert on_host(SERVER, f"stat --format '%U %a' {BACKUPS} {BACKUPS}/{name}").splitlines() == ["root 700", "root 600"]
     assert "./gpuops-backup.json" in on_host(SERVER, f"tar --list --gzip --file {BACKUPS}/{name}").splitlines()
@@ -204,7 +219,7 @@ def test_way_back_is_refused_by_every_playbook_that_would_take_it() -> None:
 def test_restore_on_a_bare_host_brings_everything_back(
     key: str, before: dict[str, Any], secrets: list[str], tmp_path: Path
 ) -> None:
-    (name,) = backups()
+    name = backups()[-1]
     subprocess.run(["docker", "cp", f"{SERVER}:{BACKUPS}/{name}", tmp_path], check=True)
     subprocess.run(["docker", "rm", "--force", "--volumes", SERVER], check=True)
     subprocess.run(["docker", "volume", "rm", f"gpuops-bench-{SERVER}"], check=True)
