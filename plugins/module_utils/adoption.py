@@ -21,6 +21,8 @@ from .masking import mask_url
 from .model_spec import DEFAULT_BACKEND, OPTIONS
 from .planning.mask import MASK
 from .realisation import DRAIN
+from .rollout.policy import is_surge
+from .route_targets import NEW_WEIGHT
 
 Shown = Mapping[str, Any]  # as the _info modules return it
 Declared = dict[str, Any]
@@ -37,7 +39,6 @@ _MODEL_DEFAULTS: Mapping[str, Any] = {
     "generic_proxy": False,
 }
 _OF_WORKERS = frozenset({"os", "arch", "worker-name"})  # labels that a worker gives itself
-_NEW_TARGET_WEIGHT = 100
 _ADMINISTRATOR_PASSWORD = "vault_gpustack_admin_password"
 _UNSET: tuple[Any, ...] = (None, "", [], {})
 
@@ -132,11 +133,16 @@ def _host(worker: Shown, home: str | None) -> Declared:
 
 
 def _by_declared_name(models: Sequence[Shown]) -> dict[str, list[Shown]]:
-    """Models that were made as replicas of one declared model are one; the one with the declared name is the first."""
+    """Models that were made as replicas of one declared model are one; the one with the declared name is the first.
+
+    What a roll-out has added for a while is none of them.
+    """
     names = {str(model["name"]) for model in models}
     groups: dict[str, list[Shown]] = {}
     for model in models:
         owner = declared_name(model)
+        if owner is not None and is_surge(str(model["name"]), owner):
+            continue
         groups.setdefault(owner if owner in names and owner else str(model["name"]), []).append(model)
     for name, members in groups.items():
         members.sort(key=lambda model: (model["name"] != name, len(model["name"]), model["name"]))
@@ -236,7 +242,7 @@ def _worker(worker: Shown) -> Declared:
 def _comes_with_model(route: Shown, members: Sequence[Shown]) -> bool:
     """Whether GPUStack makes the very same route when the declared model of this name is created."""
     targets = [{name: value for name, value in target.items() if name != "state"} for target in route["targets"]]
-    own = [{"model": member["name"], "weight": _NEW_TARGET_WEIGHT} for member in members]
+    own = [{"model": member["name"], "weight": NEW_WEIGHT} for member in members]
     return (
         sorted(targets, key=str) == sorted(own, key=str)
         and bool(own)

@@ -271,8 +271,6 @@ class DeclaredModels:
 
     def _check_place(self, realisation: Realisation, present: Present) -> None:
         """The cluster of what is new must be known, and what is there must be in the declared one."""
-        if not realisation.members:
-            return
         new = any(member.name not in present.models for member in realisation.members)
         if not new and realisation.cluster is None:
             return

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .client import Client
-from .ensure import Kind, Writer
+from .deployment import INSTANCE
+from .ensure import Writer
 from .errors import NotFound
 from .logs import read_log
 from .lookup import model_named
@@ -19,8 +20,6 @@ from .masking import secrets_of
 from .model_spec import instances_wanted
 from .patience import with_patience
 from .waiting import Result, Snapshot, follow
-
-KIND = Kind(label="model instance", path="/v2/model-instances")
 
 
 class Instances:
@@ -40,7 +39,7 @@ class Instances:
         return cls(client, writer, model_named(client, name))
 
     def look(self) -> Snapshot:
-        found = self._client.listing(KIND.path, model_id=self.model["id"])
+        found = self._client.listing(INSTANCE.path, model_id=self.model["id"])
         self.instances = sorted(found, key=lambda instance: str(instance["name"]))
         return Snapshot(
             str(self.model["name"]),
@@ -55,7 +54,7 @@ class Instances:
         for instance in self.instances:
             if instance["name"] == name:
                 with contextlib.suppress(NotFound):  # gone meanwhile is as good
-                    self._writer.delete(KIND, instance)
+                    self._writer.delete(INSTANCE, instance)
                 self._deleted.append(name)
 
     def read_log(self, name: str, lines: int) -> list[str]:

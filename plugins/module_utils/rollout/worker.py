@@ -11,8 +11,7 @@ from typing import Any
 
 from ..client import Client
 from ..ensure import Writer
-from ..errors import NotFound
-from ..lookup import find_worker
+from ..lookup import worker_named
 from ..model_spec import chats, instances_wanted
 from ..worker_spec import KIND
 from .memory import Memory, begun, ended, memory_of, resumed, same_target
@@ -36,7 +35,10 @@ class WorkerTurn:
         come back first.
         """
         worker, serving = self._worker(), Serving(self._client, self._writer)
-        elsewhere = [target for target in serving.declared(self._leads) if not self._in_turn(target)]
+        in_turns = self._in_turns()
+        elsewhere = [
+            target for target in serving.declared(self._leads) if not any(same_target(target, out) for out in in_turns)
+        ]
         back = serving.put_back(serving.outside(elsewhere))
         waiting = serving.not_serving(elsewhere)
         if waiting:
@@ -89,18 +91,12 @@ class WorkerTurn:
         }
 
     def _worker(self) -> dict[str, Any]:
-        worker = find_worker(self._client, self.name)
-        if worker is None:
-            raise NotFound(
-                f"No worker {self.name!r} is registered, so there is nothing to take out. "
-                "gpuops.gpustack.worker_info lists those that are."
-            )
-        return worker
+        return worker_named(self._client, self.name)
 
-    def _in_turn(self, target: Row) -> bool:
-        """Whether it is out because of a worker's turn, which brings it back: of another one in the same batch."""
+    def _in_turns(self) -> list[Row]:
+        """What is out because of a worker's turn, which brings it back: of another one in the same batch."""
         memories = [memory_of(row.get("maintenance")) for row in self._client.listing(KIND.path)]
-        return any(same_target(target, out) for memory in memories for out in _targets(memory))
+        return [target for memory in memories for target in _targets(memory)]
 
     def _maintain(self, worker: Row, maintenance: dict[str, Any]) -> bool:
         current = worker.get("maintenance") or {}

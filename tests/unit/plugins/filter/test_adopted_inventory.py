@@ -130,6 +130,10 @@ def test_replicas_that_are_models_of_their_own_are_declared_as_one(fake: FakeGPU
     assert "gpustack_resources_routes" not in variables(adopted)
     again = call("models", fake, models=model_declarations([model], {}), wait=False, evaluation="ignore")
     assert again["changed"] is False
+    fake.add_model(
+        "chat-surge", local_path="/m", env={"GPUOPS_CONFIGURATION": "0123456789ab 2026-03-01T09:00:00Z chat"}
+    )
+    assert [(one["name"], one["replicas"]) for one in models(adopt(fake))] == [("chat", 2)]
 
 
 def test_secrets_are_left_to_the_vault_and_listed(fake: FakeGPUStack) -> None:
