@@ -131,7 +131,10 @@ def test_replicas_that_are_models_of_their_own_are_declared_as_one(fake: FakeGPU
     again = call("models", fake, models=model_declarations([model], {}), wait=False, evaluation="ignore")
     assert again["changed"] is False
     fake.add_model(
-        "chat-surge", local_path="/m", env={"GPUOPS_CONFIGURATION": "0123456789ab 2026-03-01T09:00:00Z chat"}
+        "chat-surge",
+        source="local_path",
+        local_path="/m",
+        env={"GPUOPS_CONFIGURATION": "0123456789ab 2026-03-01T09:00:00Z chat"},
     )
     assert [(one["name"], one["replicas"]) for one in models(adopt(fake))] == [("chat", 2)]
 
