@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 ROLES = Path(__file__).resolve().parents[1] / "roles"
-_MARKUP = re.compile(r"\b[A-Z]\(([^)#,]*)[^)]*\)")
+_MARKUP = re.compile(r"\b[A-Z]+\((?:[\w.]+#\w+:)?([^)#,]*)[^)]*\)")
 
 
 def readme(role: Path) -> str:

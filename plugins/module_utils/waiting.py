@@ -34,8 +34,8 @@ LOG_PATIENCE_SECONDS = 60.0
 # A restart of the server takes about a minute; engines are not touched by it.
 SERVER_PATIENCE_SECONDS = 180.0
 
-# Names of errors; see `errors`.
-_OF_A_SERVER_THAT_IS_AWAY = ("Unreachable", "ServerError")
+# Errors of a module that a server has while it restarts; see `errors`.
+AWAY_ERRORS = ("Unreachable", "ServerError")
 _AWAY_LINE = "GPUStack does not answer; waiting for it to come back"
 
 _LONGEST_QUOTE = 300
@@ -274,7 +274,7 @@ def until_settled(
     last_line = ""
     while True:
         answer = look()
-        if answer.get("failed") and answer.get("error") in _OF_A_SERVER_THAT_IS_AWAY and answered is not None:
+        if answer.get("failed") and answer.get("error") in AWAY_ERRORS and answered is not None:
             if clock() - answered <= SERVER_PATIENCE_SECONDS:
                 answer = {"progress": _AWAY_LINE, "settled": False}
         else:

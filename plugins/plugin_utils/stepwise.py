@@ -19,7 +19,9 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ansible_collections.gpuops.gpustack.plugins.module_utils.gpustack_module import CONNECTION_OPTIONS
 from ansible_collections.gpuops.gpustack.plugins.module_utils.waiting import (
+    AWAY_ERRORS,
     Instance,
     NoAnswer,
     Result,
@@ -28,9 +30,6 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.waiting import (
 )
 
 INFO_MODULE = "gpuops.gpustack.model_info"
-# Failures of a module that a server has while it restarts.
-AWAY = ("Unreachable", "ServerError")
-CONNECTION_OPTIONS = ("server_url", "username", "password", "api_key", "validate_certs", "ca_path", "timeout")
 
 display = Display()
 
@@ -69,7 +68,7 @@ class Steps:
         answer = self._action.execute(self._action.module, self._options, self._task_vars)
         if not is_answer(answer):
             self.failure = answer
-            raise NoAnswer if self._answers and answer.get("error") in AWAY else StepFailed
+            raise NoAnswer if self._answers and answer.get("error") in AWAY_ERRORS else StepFailed
         self._answers.append(answer)
         return answer
 
