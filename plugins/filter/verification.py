@@ -24,7 +24,9 @@ def verification(
 ) -> dict[str, Any]:
     """See ``verification.yml`` for shapes."""
     try:
-        given = {str(result["model_name"]): _answer(result, question) for result in answers if "json" in result}
+        given = {
+            str(result[result["ansible_loop_var"]]): _answer(result, question) for result in answers if "json" in result
+        }
         return verify(plans, models, workers, engines, given)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise AnsibleFilterError(

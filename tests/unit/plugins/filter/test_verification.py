@@ -87,9 +87,12 @@ def test_model_that_gpustack_lacks_and_stale_instances_are_problems() -> None:
     assert stale["problems"] == ["qwen-x1y2z still runs an older configuration than GPUStack has. Run site.yml."]
 
 
+ASKED = {"ansible_loop_var": "name", "name": "qwen"}  # as Ansible keeps a result of a loop
+
+
 def test_answer_is_shown_with_its_length_and_time() -> None:
     asked = {
-        "model_name": "qwen",
+        **ASKED,
         "elapsed": 2,
         "json": {"choices": [{"message": {"content": " Hello there. "}}], "usage": {"completion_tokens": 3}},
     }
@@ -100,7 +103,7 @@ def test_answer_is_shown_with_its_length_and_time() -> None:
 
 def test_an_answer_that_was_cut_off_says_so() -> None:
     choice = {"message": {"content": "Hello there, my"}, "finish_reason": "length"}
-    asked = {"model_name": "qwen", "elapsed": 2, "json": {"choices": [choice], "usage": {"completion_tokens": 4}}}
+    asked = {**ASKED, "elapsed": 2, "json": {"choices": [choice], "usage": {"completion_tokens": 4}}}
     text = verification({"qwen": PLAN}, [model()], WORKERS, engines(), [asked], "Say hello.")["text"]
     assert "    answered          Hello there, my … (no more than 4 tokens were asked for; in 2.0 s)" in text
 
