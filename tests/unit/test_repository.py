@@ -169,6 +169,17 @@ def test_the_end_of_a_line_is_written_where_yaml_reads_it(role: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_variables_of_loops_hide_none_that_an_inventory_may_have(role: str) -> None:
+    """They come before an inventory's, and what is declared may be a template of one that is called `model`."""
+    named = [
+        match[1]
+        for path in (PROJECT / "roles" / role / "tasks").glob("*.yml")
+        for match in re.finditer(r"(?:loop|index)_var: (\w+)", path.read_text())
+    ]
+    assert [name for name in named if not name.startswith(f"_gpustack_{role}_")] == []
+
+
 # What a teardown demands, whatever the inventory says.
 DEMANDED = {"gpustack_rollout_always", "gpustack_worker_deregister"}
 
