@@ -25,6 +25,7 @@ PLANNED = {
     "source": {"local_path": f"{MODELS}/Qwen2.5-14B-Instruct"},
     "env": PACE,
 }
+SOAK_SECONDS = 120
 PROFILES = {
     "short": [{"prompt_tokens": 256, "answer_tokens": 64, "concurrency": 1, "requests": 2}],
     "long": [
@@ -32,6 +33,8 @@ PROFILES = {
         {"context_share": 1, "answer_tokens": 32, "concurrency": 1, "requests": 2},
     ],
     "concurrent": [{"prompt_tokens": 1000, "answer_tokens": 64, "concurrency": 6, "requests": 12}],
+    # As the one of the role, for minutes instead of an hour.
+    "soak": [{"context_share": 0.25, "answer_tokens": 64, "concurrency": 2, "seconds": SOAK_SECONDS}],
 }
 # What makes the generator a bottleneck: it may have two connections, and shall keep six requests under way.
 FEW_CONNECTIONS = {"AIPERF_HTTP_CONNECTION_LIMIT": "2"}

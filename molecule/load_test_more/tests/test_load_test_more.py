@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from demo_fleet import REPORTED_PARAMETERS, Fleet, site
-from load_tests import MODEL, PACE, PLANNED, load_test, variables
+from load_tests import MODEL, PACE, PLANNED, SOAK_SECONDS, load_test, variables
 
 
 @pytest.fixture(scope="module", name="fleet")
@@ -43,3 +44,14 @@ def test_many_requests_at_once_reach_the_engine_and_pass(fleet: Fleet, tmp_path:
     code, found, _place = load_test(tmp_path, "concurrent", [PLANNED])
     assert (code, found["verdict"], found["reasons"]) == (0, "passed", [])
     assert found["stages"][0]["seen"]["in_engine"] >= 5
+    print(json.dumps(found["stages"][0], indent=1))
+
+
+def test_a_soak_goes_on_for_its_time_and_is_watched_all_the_while(fleet: Fleet, tmp_path: Path) -> None:
+    code, found, _place = load_test(tmp_path, "soak", [PLANNED])
+    assert (code, found["verdict"], found["reasons"]) == (0, "passed", [])
+    figures = found["stages"][0]["figures"]
+    assert figures["ended_at"] - figures["started_at"] > 0.9 * SOAK_SECONDS
+    times = [sample["at"] for sample in found["samples"]]
+    assert times[-1] - times[0] > 0.9 * SOAK_SECONDS
+    print(json.dumps(figures, indent=1))
