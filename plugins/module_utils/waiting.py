@@ -30,7 +30,7 @@ _FINAL_MESSAGES = ("Failed to find candidate:",)
 _PASSING_MESSAGE = "pretrained config"
 
 # How long an engine that starts again may take to end again, with its log.
-LOG_PATIENCE_SECONDS = 60.0
+LOG_PATIENCE_SECONDS = 120.0
 # A restart of the server takes about a minute; engines are not touched by it.
 SERVER_PATIENCE_SECONDS = 180.0
 
