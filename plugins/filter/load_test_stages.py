@@ -12,13 +12,18 @@ from typing import Any
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.stages import StageError, stages
+from ansible_collections.gpuops.gpustack.plugins.module_utils.load_test.verdict import LimitError, checked
 
 
-def load_test_stages(profiles: Any, chosen: Any, capacity: Any) -> list[dict[str, Any]]:
+def load_test_stages(profiles: Any, chosen: Any, capacity: Any, limits: Any = None) -> list[dict[str, Any]]:
     """See ``load_test_stages.yml`` for shapes and errors; names may come as one text, as ``-e`` gives them."""
     try:
-        return stages(profiles, chosen.replace(",", " ").split() if isinstance(chosen, str) else chosen, capacity)
-    except StageError as error:
+        names = chosen.replace(",", " ").split() if isinstance(chosen, str) else chosen
+        found = stages(profiles, names, capacity)
+        for given in (limits or {}, *(stage["limits"] for stage in found)):
+            checked(given)
+        return found
+    except (StageError, LimitError) as error:
         raise AnsibleFilterError(str(error)) from error
 
 

@@ -104,7 +104,9 @@ def preflight_findings(look: Look) -> Iterator[Finding]:
 
 
 def _layer(code: str) -> Layer:
-    return _LAYERS.get(code) or next((layer for prefix, layer in _PREFIXES if code.startswith(prefix)), Layer.HOST)
+    if code in _LAYERS:
+        return _LAYERS[code]
+    return next((layer for prefix, layer in _PREFIXES if code.startswith(prefix)), Layer.HOST)
 
 
 def container_engines(look: Look) -> Iterator[Finding]:

@@ -70,12 +70,12 @@ def judge(
     where the test was broken off before. ``watch`` is what ``load_watch`` returned; each of its stops has ``crashes``.
     Raises LimitError.
     """
-    general = _checked(limits)
+    general = checked(limits)
     reasons = list(_stops(watch["stops"], general))
     rows = []
     for entry in stages:
         seen = _seen(entry, watch)
-        found = list(_stage(entry, seen, {**general, **_checked(entry["limits"])}))
+        found = list(_stage(entry, seen, {**general, **checked(entry["limits"])}))
         reasons += found
         rows.append({"seen": seen, "verdict": _worst(found) if _was_run(entry) else NOT_RUN})
     reasons += _memory(general, predicted_tokens, printed_tokens)
@@ -89,17 +89,17 @@ def judge(
     }
 
 
-def _checked(limits: Mapping[str, Any]) -> dict[str, float | None]:
-    """The limits as numbers; an empty one is none."""
-    checked: dict[str, float | None] = {}
+def checked(limits: Mapping[str, Any]) -> dict[str, float | None]:
+    """The limits as numbers; an empty one is none. Raises LimitError."""
+    found: dict[str, float | None] = {}
     for name, value in limits.items():
         if name not in LIMITS:
             raise LimitError(f"There is no limit {name}; there are: {', '.join(LIMITS)}.")
         try:
-            checked[name] = None if value in (None, "") else float(value)
+            found[name] = None if value in (None, "") else float(value)
         except (TypeError, ValueError):
             raise LimitError(f"The limit {name} is {value!r}; wanted is a number, or null for none.") from None
-    return checked
+    return found
 
 
 def _was_run(entry: Mapping[str, Any]) -> bool:
@@ -166,6 +166,9 @@ def _stage(entry: Mapping[str, Any], seen: Mapping[str, Any], limits: Mapping[st
             yield Reason(INCONCLUSIVE, "generator", f"{name}: {entry['error']}", name)
         return
     figures = entry["figures"]
+    if not figures["requests"]:
+        yield Reason(INCONCLUSIVE, "generator", f"{name}: no request was sent", name)
+        return
     hollow = None if seen["stops"] else load_missed(stage, figures, seen)
     if hollow:
         yield Reason(INCONCLUSIVE, "client", f"{name}: {hollow}", name)

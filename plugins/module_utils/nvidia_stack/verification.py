@@ -116,7 +116,7 @@ def _library_problems(
 ) -> Iterator[dict[str, Any]]:
     wanted = tuple(map(int, settings.cuda_version.split(".")[:2]))
     supported = gpu.get("cuda_version")
-    if supported is None or tuple(map(int, supported.split(".")[:2])) < wanted:
+    if settings.cuda != "none" and (supported is None or tuple(map(int, supported.split(".")[:2])) < wanted):
         yield problem(
             "cuda_not_supported",
             "the driver does not support the CUDA release",

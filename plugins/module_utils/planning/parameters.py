@@ -13,6 +13,7 @@ scheduler reads the first (gpustack/utils/command.py, find_parameter), so a dupl
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -136,7 +137,10 @@ def _number(text: str, flag: Flag) -> Value:
     text = text.strip()
     try:
         if flag.type == "float":
-            return float(text)
+            number = float(text)
+            if not math.isfinite(number):
+                raise ValueError(text)
+            return number
         if flag.type == "size":
             if text.lower() == "auto":
                 return -1

@@ -77,6 +77,21 @@ class Layout:
         """Whether it takes every usable card of its hosts."""
         return all(pool.whole_host for pool in self.pools)
 
+    def on(self, sites: tuple[Site, ...]) -> Layout:
+        """The same split on these sites of it."""
+        hosts, sets = {host for host, _indexes in sites}, {indexes for _host, indexes in sites}
+        pools = tuple(
+            replace(
+                pool,
+                hosts=tuple(host for host in pool.hosts if host in hosts),
+                sets=tuple(cards for cards in pool.sets if cards.indexes in sets),
+            )
+            for pool in self.pools
+            if hosts & set(pool.hosts)
+        )
+        cards = tuple(sorted({card for pool in pools for card in pool.sets[0].cards}, key=_strength, reverse=True))
+        return replace(self, pools=pools, cards=cards)
+
     def replicas(self, wanted: int) -> list[tuple[Site, ...]]:
         """The sites of up to ``wanted`` replicas."""
         if self.hosts == 1:
@@ -206,10 +221,20 @@ def splits(shape: Architecture, gpus: int, per_host: int, wanted: Wanted) -> tup
     return tuple(found)
 
 
+def _by_cuda(fleet: Fleet) -> Iterator[tuple[Slots, tuple[str, ...], str]]:
+    """Alike hosts whose drivers support the same CUDA, so that none stands for one that supports less."""
+    for slots, hosts in fleet.alike:
+        by_cuda: dict[str, list[str]] = {}
+        for host in hosts:
+            by_cuda.setdefault(fleet.cuda.get(host, ""), []).append(host)
+        for cuda, own in by_cuda.items():
+            yield slots, tuple(own), cuda
+
+
 def on_one_host(fleet: Fleet, shape: Architecture, wanted: Wanted) -> Iterator[Layout]:
     """Layouts inside a host: of alike cards, and of all its cards when they differ."""
-    pools: dict[tuple[frozenset[Card], int, int, bool], list[Pool]] = {}
-    for slots, hosts in fleet.alike:
+    pools: dict[tuple[frozenset[Card], int, int, bool, str], list[Pool]] = {}
+    for slots, hosts, cuda in _by_cuda(fleet):
         kinds = frozenset(slots.cards)
         groups = [frozenset((card,)) for card in sorted(kinds, key=_strength)] + ([kinds] if len(kinds) > 1 else [])
         for group in groups:
@@ -221,11 +246,11 @@ def on_one_host(fleet: Fleet, shape: Architecture, wanted: Wanted) -> Iterator[L
                 sets = card_sets(slots, group, size)
                 if len(sets[0].cards) != len(group):
                     continue
-                key = (group, size, sets[0].closeness, sets[0].peers_blocked)
+                key = (group, size, sets[0].closeness, sets[0].peers_blocked, cuda)
                 pools.setdefault(key, []).append(
                     Pool(hosts, sets, len(kinds) > 1, size == len(slots.cards), slots.link_kinds)
                 )
-    for (_hosts, size, closeness, blocked), alike in pools.items():
+    for (_kinds, size, closeness, blocked, _cuda), alike in pools.items():
         alike.sort(key=lambda pool: (not pool.whole_host, pool.hosts))
         for split in splits(shape, size, size, wanted):
             yield Layout(split, 1, tuple(alike), alike[0].sets[0].cards, closeness, blocked)

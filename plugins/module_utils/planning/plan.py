@@ -94,7 +94,7 @@ def _plan(settings: Settings, fleet: Fleet) -> Plan:
     if not ranked or not ranked[0].serves:
         return infeasible(settings, _problems(settings, usable, ranked), warnings)
     best, wanted = ranked[0], settings.intent.replicas
-    replicas = _replicas(ranked, max(1, wanted))
+    replicas = _replicas(ranked, max(1, wanted), settings, usable)
     if len(replicas) < wanted:
         world = best.layout.split.world
         message = f"{wanted} replicas of {world} GPU(s) are declared, the fleet has room for {len(replicas)}"
@@ -135,6 +135,8 @@ def _refuse_parameters(settings: Settings, fleet: Fleet, assessments: list[Asses
         raise PlanError(_refusal_text(*first))
 
 
+MOST_REPLICAS = 100_000  # of one layout: all
+
 # Stands in for a card where the fleet has none, so that a parameter that no card takes is refused all the same.
 _ANY_CARD = Card("any card", (9, 0), 81559)
 
@@ -150,22 +152,33 @@ def _refusal_text(rule: Refusal, situation: Situation) -> str:
     )
 
 
-def _replicas(ranked: list[Assessment], wanted: int) -> list[tuple[Site, ...]]:
-    """The sites of every replica: those of the best layout, then others that take the same parameters."""
+def _replicas(ranked: list[Assessment], wanted: int, settings: Settings, fleet: Fleet) -> list[tuple[Site, ...]]:
+    """The sites of every replica: those of the best layout, then others; each by its own cards and drivers."""
     best = ranked[0]
-    found = best.layout.replicas(wanted)
-    used = {(host, index) for sites in found for host, indexes in sites for index in indexes}
-    for other in ranked[1:]:
-        if len(found) == wanted:
-            break
-        if not other.serves or _parameters_key(other) != _parameters_key(best):
+    found: list[tuple[Site, ...]] = []
+    used: set[tuple[str, int]] = set()
+    judged: dict[object, bool] = {}
+    for other in ranked:
+        if other is not best and (not other.serves or _parameters_key(other) != _parameters_key(best)):
             continue
-        for sites in other.layout.replicas(wanted):
+        for sites in other.layout.replicas(MOST_REPLICAS):
+            if len(found) == wanted:
+                return found
             cards = {(host, index) for host, indexes in sites for index in indexes}
-            if len(found) < wanted and not cards & used:
+            if not cards & used and _takes(best, other.layout.on(sites), settings, fleet, judged):
                 found.append(sites)
                 used |= cards
     return found
+
+
+def _takes(best: Assessment, layout: Layout, settings: Settings, fleet: Fleet, judged: dict[object, bool]) -> bool:
+    """Whether this place runs with the parameters of the best layout; alike places are judged once."""
+    hosts = sorted(host for pool in layout.pools for host in pool.hosts)
+    kind = (layout.split, layout.cards, *((fleet.drivers.get(host), fleet.cuda.get(host)) for host in hosts))
+    if kind not in judged:
+        own = assess(settings, layout, fleet)
+        judged[kind] = own.serves and _parameters_key(own) == _parameters_key(best)
+    return judged[kind]
 
 
 def _parameters_key(assessment: Assessment) -> tuple[object, ...]:
@@ -181,9 +194,9 @@ def _automatic(best: Assessment, fleet: Fleet) -> bool:
     """Whether GPUStack's own scheduler finds such a placement; without it the cards must be named (gpu_ids).
 
     It takes any cards with enough memory of one worker, or all cards of workers with equally many
-    (vllm_resource_fit_selector.py): right where all cards are alike and no closer ones are to be preferred.
+    (vllm_resource_fit_selector.py): right where all cards are alike and good, and no closer ones are to be preferred.
     """
-    alike = len({card for slots, _hosts in fleet.alike for card in slots.cards}) == 1
+    alike = len({card for slots, _hosts in fleet.alike for card in slots.cards}) == 1 and not fleet.left_out
     if best.layout.hosts > 1:
         return alike and best.layout.whole_hosts
     links = {kind for pool in best.layout.pools for kind in pool.link_kinds}

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .errors import PlanError
 from .hardware import Capability
 
 
@@ -136,12 +137,23 @@ def quantization(config: Mapping[str, Any]) -> Quantization:
         algorithm = str(config.get("quant_algo") or (config.get("quantization") or {}).get("quant_algo") or "").upper()
         if "FP4" in algorithm or method == "modelopt_fp4":
             return Quantization("modelopt_fp4", "modelopt_fp4", 4, group_size=16)
-    block = config.get("weight_block_size") or (0, 0)
+    block = _block(config.get("weight_block_size"))
     return Quantization(
         method=method,
         scheme=method,
         bits=_bits(config, method),
         group_size=max(0, int(config.get("group_size") or config.get("q_group_size") or 0)),
         zero_points=method in ("awq", "awq_marlin", "gptq"),
-        block=(int(block[0]), int(block[1])),
+        block=block,
     )
+
+
+def _block(size: Any) -> tuple[int, int]:
+    """Rows and columns that share a scale; zeros where nothing is said. Raises PlanError."""
+    if not size:
+        return 0, 0
+    if not (isinstance(size, (list, tuple)) and len(size) == 2 and all(isinstance(n, int) and n > 0 for n in size)):
+        raise PlanError(
+            f"weight_block_size of the quantization is {size!r}, wanted two numbers of 1 or more: correct it"
+        )
+    return size[0], size[1]

@@ -117,6 +117,24 @@ def _size(parameters: Parameters, name: str) -> int | None:
     return size
 
 
+# Counts and sizes that the prediction is made from: none of them can be nothing.
+_AT_LEAST_ONE = (
+    "--max-num-seqs", "--max-num-batched-tokens", "--block-size", "--num-gpu-blocks-override",
+    "--kv-cache-memory-bytes",
+)  # fmt: skip
+
+
+def _check_amounts(parameters: Parameters) -> None:
+    for name in _AT_LEAST_ONE:
+        _size(parameters, name)
+    share = parameters.get("--gpu-memory-utilization")
+    if share is not None and not 0.01 <= float(share.value) <= 1:
+        raise PlanError(
+            f"--gpu-memory-utilization is {share.value} in backend_parameters, wanted is a share from "
+            "0.01 to 1: correct it"
+        )
+
+
 def _wanted(intent: Intent, parameters: Parameters, label: str) -> Wanted:
     tensor = _size(parameters, "--tensor-parallel-size")
     pipeline = _size(parameters, "--pipeline-parallel-size")
@@ -211,6 +229,7 @@ def settle(intent: Intent) -> Settings:
         context_extension=extension,
     )
     shape = _shape(intent, parameters, label)
+    _check_amounts(parameters)
     wanted = _wanted(intent, parameters, label)
     _check_sizes(shape, wanted, label)
     if wanted.expert_parallel and shape.experts is None:

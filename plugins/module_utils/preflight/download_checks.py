@@ -53,14 +53,19 @@ def _storage(fleet: Fleet, host: str, facts: Mapping[str, Any]) -> tuple[str, fl
     return storage.get("path", "Docker's directory"), storage.get("free_gib"), fleet.wanted_for_images(facts)
 
 
+def comes_to(plan: Mapping[str, Any], host: str) -> bool:
+    """Whether a host may get an engine of the model: any host where GPUStack's own scheduler finds the place."""
+    placed = {name for placement in plan.get("placements") or [] for name in placement}
+    return not placed or host in placed or plan.get("gpu_selectors", ()) is None
+
+
 def _downloads(fleet: Fleet, host: str) -> dict[str, float | None]:
     """The models that a host lacks, with their sizes in GiB; a plan without a placement may come to any worker."""
     worker = fleet.workers[host].get("name") or host
     missing: dict[str, float | None] = {}
     for plan in fleet.plans.values():
         download = plan.get("download")
-        placed = {name for placement in plan.get("placements") or [] for name in placement}
-        if download and (not placed or host in placed) and not _present(fleet, worker, download["model"]):
+        if download and comes_to(plan, host) and not _present(fleet, worker, download["model"]):
             missing[download["model"]] = download["size_gib"]
     return dict(sorted(missing.items()))
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..planning.hardware import binary_runs_on, capability_text, parse_capability
+from .download_checks import comes_to
 from .fleet import Finding, Fleet
 
 
@@ -49,13 +50,12 @@ def _images(fleet: Fleet) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Host, version and image of every engine that a plan places on a host."""
     for host, images in sorted(fleet.engine_images.items()):
         for version, image in sorted(images.items()):
-            if host in _hosts_of(fleet, version):
+            if any(comes_to(plan, host) for plan in _plans_of(fleet, version)):
                 yield host, version, image
 
 
-def _hosts_of(fleet: Fleet, version: str) -> set[str]:
-    plans = [plan for plan in fleet.plans.values() if str(plan.get("backend_version")) == version]
-    return {host for plan in plans for placement in plan.get("placements") or [] for host in placement}
+def _plans_of(fleet: Fleet, version: str) -> list[Mapping[str, Any]]:
+    return [plan for plan in fleet.plans.values() if str(plan.get("backend_version")) == version]
 
 
 def _cards(fleet: Fleet, host: str) -> dict[tuple[int, int], list[str]]:

@@ -267,3 +267,12 @@ def test_texts_from_logs_and_errors_are_escaped_on_the_page() -> None:
     html = page([sent(errors=1, error_kinds=[{"message": "<img src=x>", "count": 1}])], stops=[evil])
     assert "<script>" not in html
     assert "<img" not in html
+
+
+def test_a_limit_that_is_none_is_refused_before_any_load() -> None:
+    capacity = {"max_model_len": 32768, "concurrency": 13.98}
+    with pytest.raises(AnsibleFilterError, match="There is no limit error_percent"):
+        load_test_stages(PROFILES, "smoke", capacity, {"error_percent": 0})
+    steps = [{**PROFILES["smoke"][0], "limits": {"restart": 1}}]
+    with pytest.raises(AnsibleFilterError, match="There is no limit restart;"):
+        load_test_stages({"own": steps}, "own", capacity, LIMITS)

@@ -224,3 +224,8 @@ def test_a_generator_that_could_not_begin_makes_it_inconclusive() -> None:
 
 def test_a_test_without_stages_proves_nothing() -> None:
     assert judge([], watch(), LIMITS, None, None)["verdict"] == "inconclusive"
+
+
+def test_stage_without_a_request_proves_nothing() -> None:
+    found = reasons([stage(requests=0)], watch())
+    assert found == [("inconclusive", "generator", "concurrent-1: no request was sent")]

@@ -14,6 +14,7 @@ from ansible_collections.gpuops.gpustack.plugins.module_utils.planning.errors im
 from ansible_collections.gpuops.gpustack.plugins.module_utils.planning.fleet import parse_fleet
 from ansible_collections.gpuops.gpustack.plugins.module_utils.planning.placement import without
 from ansible_collections.gpuops.gpustack.plugins.module_utils.planning.plan import plan, plan_models
+from ansible_collections.gpuops.gpustack.plugins.module_utils.planning.shapes import known_config
 
 Host = Callable[..., dict[str, Any]]
 Model = Callable[..., dict[str, Any]]
@@ -289,3 +290,58 @@ def test_data_parallel_size_of_the_user_makes_the_world_larger(host: Host, model
 def test_experts_of_a_dense_model_are_an_error(host: Host, model: Model) -> None:
     with pytest.raises(PlanError, match="mixture-of-experts"):
         plan(model(backend_parameters=["-ep"]), {"one": host("a100")})
+
+
+def test_a_replica_on_other_cards_is_judged_by_these(host: Host, model: Model) -> None:
+    """Pipeline stages may go over A100, never over V100, also where these come second."""
+    fleet = {**{f"a{n}": host("a100", "a100") for n in (1, 2)}, **{f"v{n}": host("v100", "v100") for n in (1, 2)}}
+    one = plan(model(gpus=4), fleet)
+    assert (one["feasible"], one["placement"].keys()) == (True, {"a1", "a2"})
+    two = plan(model(gpus=4, replicas=2), fleet)
+    assert two["problems"][0]["rule"] == "replicas-fit"
+    assert two["placements"] == []
+
+
+def test_a_replica_is_judged_by_the_drivers_of_its_hosts(host: Host, model: Model) -> None:
+    old, new = host("v100", "v100", driver="535.183.01"), host("v100", "v100")
+    fleet = {"h1": old, "h2": old, "h3": old, "h4": new}
+    assert plan(model(gpus=4, replicas=2), fleet)["problems"][0]["rule"] == "replicas-fit"
+
+
+def test_a_host_with_an_old_driver_does_not_stand_for_the_others(host: Host, model: Model) -> None:
+    fleet = {"a": host("v100", "v100", cuda="12.2"), "b": host("v100", "v100", cuda="13.0")}
+    assert plan(model(gpus=2), fleet)["placement"] == {"b": [0, 1]}
+    assert plan(model(gpus=2, replicas=2), fleet)["problems"][0]["rule"] == "replicas-fit"
+
+
+def test_cards_are_named_where_one_is_left_out(host: Host, model: Model) -> None:
+    broken = host("a100", "a100")
+    broken["devices"][1]["usable"] = False
+    planned = plan(model(SMALL, gpus=1), {"a": broken})
+    assert (planned["placement"], planned["automatic_placement"]) == ({"a": [0]}, False)
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "--gpu-memory-utilization=90",
+        "--gpu-memory-utilization=0",
+        "--gpu-memory-utilization=nan",
+        "--cpu-offload-gb=inf",
+        "--max-num-seqs=-1",
+        "--block-size=-16",
+        "--num-gpu-blocks-override=0",
+        "--kv-cache-memory-bytes=auto",
+    ],
+)
+def test_amounts_that_are_none_are_refused(v100_pair_fleet: dict[str, Any], model: Model, flag: str) -> None:
+    with pytest.raises(PlanError, match=flag.partition("=")[0]):
+        plan(model(backend_parameters=[flag]), v100_pair_fleet)
+
+
+@pytest.mark.parametrize("size", [[128], [0, 128], "128"])
+def test_block_size_of_a_quantization_that_is_none_is_refused(host: Host, model: Model, size: Any) -> None:
+    config = {**known_config("Qwen/Qwen2.5-7B-Instruct"), "quantization_config": {"quant_method": "fp8"}}
+    config["quantization_config"]["weight_block_size"] = size
+    with pytest.raises(PlanError, match="weight_block_size"):
+        plan(model(SMALL, config=config), {"a": host("h100")})
