@@ -22,14 +22,18 @@ _NAMED_PROCESSES = 500
 
 @dataclass
 class _Match:
-    """A signature in a log: where it was first and last, and how often."""
+    """A signature in a log: where it was first and last, and where the lines of all its occurrences begin."""
 
     signature: Signature
     first: int
     line: str
     last: int
-    count: int = 1
+    lines: set[int] = field(default_factory=set)
     processes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        return len(self.lines)
 
 
 def diagnose(text: str, catalogue: Sequence[Signature] = CATALOGUE) -> list[dict[str, Any]]:
@@ -75,11 +79,12 @@ def _matches(text: str, catalogue: Sequence[Signature]) -> Iterator[_Match]:
 def _note(found: dict[str, _Match], signature: Signature, begin: int, line: str) -> None:
     match = found.get(signature.id)
     if match is None:
-        match = found[signature.id] = _Match(signature, begin, line, begin, 0)
+        match = found[signature.id] = _Match(signature, begin, line, begin)
     if begin < match.first:
         match.first, match.line = begin, line
-    if begin != match.last or not match.count:  # two texts of one signature in one line are one occurrence
-        match.count += 1
+    if begin in match.lines:  # two texts of one signature in one line are one occurrence
+        return
+    match.lines.add(begin)
     match.last = max(match.last, begin)
     if match.count <= _NAMED_PROCESSES:
         process, _said = log.bare(line)

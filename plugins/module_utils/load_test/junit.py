@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from ..smi.values import clean
+
 _ELEMENTS = {"failed": "failure", "inconclusive": "error", "not run": "skipped"}
 _COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 # What holds of the whole test, and the limit that judges it.
@@ -26,6 +28,10 @@ def junit(record: Mapping[str, Any]) -> str:
     for name, code in _WHOLE:
         reasons = [reason for reason in record["reasons"] if reason["code"] == code and reason["stage"] is None]
         _case(suite, record["model"], name, 0.0, "failed" if reasons else "passed", reasons)
+    judged = {code for _name, code in _WHOLE}
+    others = [reason for reason in record["reasons"] if reason["stage"] is None and reason["code"] not in judged]
+    if others:
+        _case(suite, record["model"], "test", 0.0, others[0]["verdict"], others)
     suite.set("tests", str(len(suite)))
     for attribute, element in _COUNTS.items():
         suite.set(attribute, str(len(suite.findall(f"testcase/{element}"))))
@@ -45,8 +51,8 @@ def _case(
     if verdict in _ELEMENTS:
         found = ElementTree.SubElement(case, _ELEMENTS[verdict])
         if reasons:
-            found.set("message", reasons[0]["message"])
-            found.text = "\n".join(reason["message"] for reason in reasons)
+            found.set("message", clean(reasons[0]["message"]))
+            found.text = clean("\n".join(reason["message"] for reason in reasons))
 
 
 def _seconds(entry: Mapping[str, Any]) -> float:

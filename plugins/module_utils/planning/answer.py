@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .assessment import Assessment
+from .errors import PlanError
 from .mask import shown
 from .memory import GIB, Split, weights_bytes
 from .placement import Site
@@ -61,14 +62,25 @@ def _declared(name: str, value: Any, where: str) -> dict[str, Any]:
     return {"parameter": name, "value": shown(name, value), "rule": DECLARED, "reason": reason, "source": where}
 
 
+HF_OVERRIDES = "--hf-overrides"
+
+
 def _parameters(situation: Situation) -> tuple[list[str], list[dict[str, Any]]]:
     """Flags of the rules, then the user's own, which take the place of a rule's."""
     flags = known_flags(situation.intent.vllm_version)
     emitted: list[str] = []
     decisions: list[dict[str, Any]] = []
     decided: set[str] = set(situation.parameters)
+    own = {parameter.flag.name for parameter in situation.parameters.values()}
     for rule in PARAMETERS:
         flag = flags.get(rule.parameter)
+        if flag is not None and flag.name in own and rule.parameter == HF_OVERRIDES and rule.applies(situation):
+            # One flag for two ends: neither half alone gives an engine that starts.
+            raise PlanError(
+                f"model {situation.intent.name}: a context of {situation.context} needs {HF_OVERRIDES}="
+                f"{rule.emitted(situation)}, and backend_parameters has {HF_OVERRIDES} for something else: put both "
+                "into one, or declare a shorter context"
+            )
         if flag is None or flag.name in decided or not rule.applies(situation):
             continue
         decided.add(flag.name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..smi.catalogue import CATALOGUE
 from .fleet import Finding, Fleet, by_value
 
 WANTED = "GPUs that the driver can use"
@@ -18,13 +19,8 @@ WHOLE = "GPUs with nothing wrong with them"
 def gpu_problem(fleet: Fleet) -> Iterator[Finding]:
     """What the driver and its tools say is wrong with the host, and workers without any GPU."""
     for host, facts in _worker_gpus(fleet).items():
-        problems, devices = facts.get("problems") or [], facts.get("devices") or []
-        # The faults of cards are among them, and are told with the cards, as what they are there.
-        of_cards = [problem.get("message") for device in devices for problem in device.get("problems") or []]
-        for problem in problems:
-            if problem.get("message") not in of_cards:
-                yield _finding(host, "", problem)
-        if not devices and not problems:
+        yield from (_finding(host, "", problem) for problem in _of_host(facts) if _blocks(problem))
+        if not facts.get("devices") and not facts.get("problems"):
             yield Finding(
                 [host],
                 "no NVIDIA GPU",
@@ -32,6 +28,25 @@ def gpu_problem(fleet: Fleet) -> Iterator[Finding]:
                 "Take the host out of the group of workers, or look for the card with lspci -d 10de:.",
                 code="gpu_missing",
             )
+
+
+def gpu_facts_incomplete(fleet: Fleet) -> Iterator[Finding]:
+    """What the driver's tools could not tell, and no engine needs."""
+    for host, facts in _worker_gpus(fleet).items():
+        yield from (_finding(host, "", problem) for problem in _of_host(facts) if not _blocks(problem))
+
+
+def _of_host(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Problems of the host itself: those of its cards are among them, and are told with the cards."""
+    of_cards = [
+        problem.get("message") for device in facts.get("devices") or [] for problem in device.get("problems") or []
+    ]
+    return [problem for problem in facts.get("problems") or [] if problem.get("message") not in of_cards]
+
+
+def _blocks(problem: Mapping[str, Any]) -> bool:
+    entry = CATALOGUE.get(str(problem.get("code")))
+    return entry is None or entry.blocking
 
 
 def gpu_unusable(fleet: Fleet) -> Iterator[Finding]:

@@ -97,6 +97,7 @@ CHECKS = (
     Check(host_checks.facts_incomplete, WARNING, "not everything could be looked at", HOST),
     Check(gpu_checks.gpu_facts_missing, ERROR, "nothing is known of the host's GPUs", DRIVER),
     Check(gpu_checks.gpu_problem, ERROR, "the GPUs cannot be used", DRIVER),
+    Check(gpu_checks.gpu_facts_incomplete, WARNING, "not everything is known of the GPUs", DRIVER),
     Check(gpu_checks.gpu_unusable, ERROR, "a GPU cannot be used", DRIVER),
     Check(gpu_checks.gpu_impaired, WARNING, "a GPU has a problem", DRIVER),
     Check(gpu_checks.gpu_count_differs, ERROR, "the number of GPUs is not as declared", DRIVER),

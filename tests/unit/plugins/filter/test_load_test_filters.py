@@ -276,3 +276,19 @@ def test_a_limit_that_is_none_is_refused_before_any_load() -> None:
     steps = [{**PROFILES["smoke"][0], "limits": {"restart": 1}}]
     with pytest.raises(AnsibleFilterError, match="There is no limit restart;"):
         load_test_stages({"own": steps}, "own", capacity, LIMITS)
+
+
+def test_junit_has_a_case_for_what_is_of_no_stage_and_only_characters_that_xml_knows() -> None:
+    broken = {"msg": "AIPerf \x1b[31msent\x1b[0m \x00nothing"}
+    suite = ElementTree.fromstring(load_test_report(judged([broken]), "junit").encode())
+    assert "AIPerf sent nothing" in (suite[0][0].get("message") or "")
+    nothing = {**judged([sent()] * 2), "verdict": "inconclusive"}
+    nothing["reasons"] = [
+        {"verdict": "inconclusive", "code": "generator", "message": "Not run: smoke-2.", "stage": None}
+    ]
+    suite = ElementTree.fromstring(load_test_report(nothing, "junit").encode())
+    assert (suite.get("errors"), suite[-1].get("name"), suite[-1][0].get("message")) == (
+        "1",
+        "test",
+        "Not run: smoke-2.",
+    )

@@ -127,3 +127,8 @@ def test_no_mixture_of_what_it_knows_makes_it_raise(parts: list[str]) -> None:
 def test_lines_are_numbered_from_one(newline: str) -> None:
     (finding,) = diagnose(newline.join(["INFO a", "INFO b", "exec format error"]))
     assert finding["line"] == 3
+
+
+def test_a_line_with_two_texts_of_a_signature_is_counted_once() -> None:
+    line = "ray.exceptions.ActorUnavailableError: The actor is temporarily unavailable\n"
+    assert [finding["count"] for finding in diagnose(line * 10)] == [10]

@@ -586,3 +586,10 @@ def test_what_the_templates_of_the_oldest_ansible_core_make_of_numbers_and_nulls
         "image_space_gib": "40.0",
     }
     assert [problem["code"] for problem in problems_of(fleet)] == ["shared_memory_too_small"]
+
+
+def test_what_nobody_needs_to_know_of_gpus_is_a_warning(fleet):
+    """In a virtual machine nvidia-smi often knows no topology."""
+    said = {"code": "topology_unavailable", "message": "nvidia-smi topo -m gives nothing", "remedy": "r"}
+    fleet["gpus"]["gpu-2"]["problems"] = [said]
+    assert short(problems_of(fleet)) == [("topology_unavailable", "warning", ["gpu-2"], said["message"])]

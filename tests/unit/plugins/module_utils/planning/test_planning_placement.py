@@ -345,3 +345,11 @@ def test_block_size_of_a_quantization_that_is_none_is_refused(host: Host, model:
     config["quantization_config"]["weight_block_size"] = size
     with pytest.raises(PlanError, match="weight_block_size"):
         plan(model(SMALL, config=config), {"a": host("h100")})
+
+
+@pytest.mark.parametrize("flag", ['--hf-overrides={"foo":1}', "--hf-overrides.foo=1"])
+def test_overrides_of_the_user_do_not_take_the_place_of_a_longer_context(
+    v100_pair_fleet: dict[str, Any], model: Model, flag: str
+) -> None:
+    with pytest.raises(PlanError, match=r"a context of 65536 needs --hf-overrides=\{.*put both into one"):
+        plan(model(context=65536, backend_parameters=[flag]), v100_pair_fleet)
