@@ -57,7 +57,7 @@ def plan_models(models: Sequence[Mapping[str, Any]], fleet: Facts) -> list[Plan]
         settings = settle(_checked(parse_intent(model)))
         share = settings.intent.gpu_memory_utilization or 1.0
         result = _plan(settings, without(rest, {card for card, used in shared.items() if used + share > MOST_SHARED}))
-        for placed in result["placements"]:
+        for placed in result["placements"][: result["replicas"]]:  # a model that is stopped has a place, and takes none
             for card in ((host, index) for host, indexes in placed.items() for index in indexes):
                 shared[card] = shared.get(card, 0.0) + share
         full = {card for card, used in shared.items() if used >= MOST_SHARED}

@@ -97,6 +97,11 @@ def test_no_replica_still_has_a_plan(v100_pair_fleet: dict[str, Any], model: Mod
     assert (result["feasible"], result["replicas"]) == (True, 0)
 
 
+def test_a_model_that_is_stopped_leaves_its_cards_to_others(host: Host, model: Model) -> None:
+    stopped, other = plan_models([model(SMALL, replicas=0), model(SMALL, gpus=1)], {"a": host("v100")})
+    assert (stopped["placements"], other["placement"]) == ([{"a": [0]}], {"a": [0]})
+
+
 def test_several_hosts_give_equally_many_cards(host: Host, model: Model) -> None:
     fleet = {"a": host("v100", "v100"), "b": host("v100", "v100", "v100"), "c": host("v100", "v100")}
     result = plan(model("Qwen/Qwen2.5-32B-Instruct"), fleet)
