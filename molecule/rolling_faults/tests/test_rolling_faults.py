@@ -23,9 +23,9 @@ def fixture_declared() -> Declared:
 
 def parameters(*expected: str) -> None:
     """Both engines run with these, and with nothing that was tried meanwhile."""
-    wanted = set(expected)
-    for line in engine_command_lines(NAME):
-        assert {argument for argument in line if argument.startswith(("--max-num-seqs", "--load-format"))} == wanted
+    watched = ("--max-num-seqs", "--load-format")
+    lines = engine_command_lines(NAME)
+    assert [{argument for argument in line if argument.startswith(watched)} for line in lines] == [set(expected)] * 2
 
 
 def test_parameter_that_kills_the_engine_goes_back_and_says_why(declared: Declared) -> None:

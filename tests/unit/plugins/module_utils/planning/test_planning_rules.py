@@ -168,7 +168,10 @@ def outcome(model: dict[str, Any], fleet: dict[str, Any]) -> set[str]:
     try:
         result = plan(model, fleet)
     except PlanError as error:
-        return set(re.findall(r"refused by rule ([a-z0-9-]+):", str(error)))
+        named = set(re.findall(r"refused by rule ([a-z0-9-]+):", str(error)))
+        if not named:
+            raise
+        return named
     entries = result["problems"] + result["warnings"] + result["decisions"]
     return {entry["rule"] for entry in entries}
 
