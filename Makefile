@@ -101,7 +101,7 @@ docs: setup  ## the documentation as a site: build/docs/index.html
 	@echo "The documentation: $(CURDIR)/build/docs/index.html"
 
 build: setup  ## the collection as ansible-galaxy installs it
-	@mkdir -p build && ansible-galaxy collection build --force --output-path build .
+	@mkdir -p build && rm -f build/gpuops-gpustack-*.tar.gz && ansible-galaxy collection build --output-path build .
 
 benchmark: setup  ## the figures in benchmarks/README.md (the demo has to run)
 	$(BIN)/python benchmarks/planner_accuracy.py
