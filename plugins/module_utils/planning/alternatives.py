@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from .answer import predicted, sites_of
-from .assessment import Assessment, assess, preference
+from .assessment import Assessment, assess, places, preference
 from .fleet import Fleet
 from .placement import Layout, Site, on_one_host
 from .settings import Settings
@@ -56,7 +57,7 @@ def alternatives(settings: Settings, fleet: Fleet, best: Assessment, ranked: lis
         needless = layout.hosts == 1 and layout.split.pipeline > 1 and layout.cards in sliced
         if _kind(other) in seen or not other.serves or needless:
             continue
-        replicas = layout.replicas(wanted)
+        replicas = list(islice(places(other, settings, fleet), wanted))
         if len(replicas) == wanted:
             seen.add(_kind(other))
             hosts = "one host" if layout.hosts == 1 else f"{layout.hosts} hosts"
@@ -85,7 +86,7 @@ def _smaller_replicas(settings: Settings, fleet: Fleet, best: Assessment) -> lis
         if not options:
             continue
         count = parts * max(1, intent.replicas)
-        replicas = options[0].layout.replicas(count)
+        replicas = list(islice(places(options[0], smaller, fleet), count))
         if len(replicas) == count and count * int(options[0].concurrency) >= intent.concurrency * max(
             1, intent.replicas
         ):

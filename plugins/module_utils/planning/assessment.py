@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from .emissions import utilization_by_rule
 from .fleet import NVLINK, Card, Fleet
 from .memory import GIB, Engine, Prediction, concurrency, kv_bytes_per_token_and_layer, longest_request, predict
-from .placement import Layout
+from .placement import Layout, Site
 from .refusals import REFUSALS
 from .rule import Refusal
 from .settings import Settings
@@ -149,7 +150,7 @@ def _safe_blocks(prediction: Prediction) -> int:
 
 def situation_of(settings: Settings, layout: Layout, fleet: Fleet) -> Situation:
     """The situation before a context is chosen: the declared one, or none."""
-    hosts = {host for host, _indexes in layout.replicas(1)[0]} if layout.pools else set(fleet.drivers)
+    hosts = {host for host, _indexes in next(layout.replicas())} if layout.pools else set(fleet.drivers)
     versions = sorted((fleet.cuda[host] for host in hosts if host in fleet.cuda), key=_numbers)
     return Situation(
         intent=settings.intent,
@@ -222,3 +223,28 @@ def preference(assessment: Assessment, fixed_gpus: int | None) -> tuple[object, 
         layout.split.expert_parallel,
         tuple(pool.hosts[0] for pool in layout.pools[:1]),
     )
+
+
+def parameters_key(assessment: Assessment) -> tuple[object, ...]:
+    """What must agree for two layouts to run with the same parameters."""
+    situation = assessment.situation
+    return (
+        assessment.layout.split, assessment.context, assessment.utilization, assessment.engine.dtype_bytes,
+        situation.before_ampere, situation.volta_or_turing, situation.has_volta, situation.distributed,
+    )  # fmt: skip
+
+
+def places(assessment: Assessment, settings: Settings, fleet: Fleet) -> Iterator[tuple[Site, ...]]:
+    """Where replicas of this layout run with its parameters, each by its own cards and drivers.
+
+    The layout itself was judged by its first hosts. Alike places are judged once.
+    """
+    judged: dict[object, bool] = {}
+    for sites in assessment.layout.replicas():
+        layout = assessment.layout.on(sites)
+        kind = (layout.cards, *((fleet.drivers.get(host), fleet.cuda.get(host)) for host, _indexes in sites))
+        if kind not in judged:
+            own = assess(settings, layout, fleet)
+            judged[kind] = own.serves and parameters_key(own) == parameters_key(assessment)
+        if judged[kind]:
+            yield sites

@@ -10,7 +10,7 @@ A layout takes cards of one host, or equal numbers of cards of several hosts, as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, islice
@@ -92,21 +92,14 @@ class Layout:
         cards = tuple(sorted({card for pool in pools for card in pool.sets[0].cards}, key=_strength, reverse=True))
         return replace(self, pools=pools, cards=cards)
 
-    def replicas(self, wanted: int) -> list[tuple[Site, ...]]:
-        """The sites of up to ``wanted`` replicas."""
+    def replicas(self) -> Iterator[tuple[Site, ...]]:
+        """The sites of every replica that there is room for, one after the other."""
         if self.hosts == 1:
-            sites: Iterable[Site] = (
-                (host, cards.indexes) for pool in self.pools for host in pool.hosts for cards in pool.sets
-            )
-            return [(site,) for site in islice(sites, wanted)]
+            yield from (((host, cards.indexes),) for pool in self.pools for host in pool.hosts for cards in pool.sets)
+            return
         hosts = chain.from_iterable(((host, pool.sets[0].indexes) for host in pool.hosts) for pool in self.pools)
-        replicas: list[tuple[Site, ...]] = []
-        while len(replicas) < wanted:
-            chunk = tuple(islice(hosts, self.hosts))
-            if len(chunk) < self.hosts:
-                break
-            replicas.append(chunk)
-        return replicas
+        while len(chunk := tuple(islice(hosts, self.hosts))) == self.hosts:
+            yield chunk
 
 
 @dataclass(frozen=True)

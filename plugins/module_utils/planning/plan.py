@@ -15,7 +15,7 @@ from typing import Any, Union
 
 from .alternatives import alternatives
 from .answer import Plan, feasible, infeasible, problem
-from .assessment import Assessment, assess, preference, situation_of
+from .assessment import Assessment, assess, parameters_key, places, preference, situation_of
 from .errors import PlanError, nearest
 from .excluded import OLD_CARDS, in_use_warnings, left_out_warnings, named, without_old_cards
 from .fitting import closest, remedies, shortage
@@ -135,8 +135,6 @@ def _refuse_parameters(settings: Settings, fleet: Fleet, assessments: list[Asses
         raise PlanError(_refusal_text(*first))
 
 
-MOST_REPLICAS = 100_000  # of one layout: all
-
 # Stands in for a card where the fleet has none, so that a parameter that no card takes is refused all the same.
 _ANY_CARD = Card("any card", (9, 0), 81559)
 
@@ -153,41 +151,21 @@ def _refusal_text(rule: Refusal, situation: Situation) -> str:
 
 
 def _replicas(ranked: list[Assessment], wanted: int, settings: Settings, fleet: Fleet) -> list[tuple[Site, ...]]:
-    """The sites of every replica: those of the best layout, then others; each by its own cards and drivers."""
+    """The sites of every replica: those of the best layout, then others that take the same parameters."""
     best = ranked[0]
     found: list[tuple[Site, ...]] = []
     used: set[tuple[str, int]] = set()
-    judged: dict[object, bool] = {}
     for other in ranked:
-        if other is not best and (not other.serves or _parameters_key(other) != _parameters_key(best)):
+        if not other.serves or parameters_key(other) != parameters_key(best):
             continue
-        for sites in other.layout.replicas(MOST_REPLICAS):
+        for sites in places(other, settings, fleet):
             if len(found) == wanted:
                 return found
             cards = {(host, index) for host, indexes in sites for index in indexes}
-            if not cards & used and _takes(best, other.layout.on(sites), settings, fleet, judged):
+            if not cards & used:
                 found.append(sites)
                 used |= cards
     return found
-
-
-def _takes(best: Assessment, layout: Layout, settings: Settings, fleet: Fleet, judged: dict[object, bool]) -> bool:
-    """Whether this place runs with the parameters of the best layout; alike places are judged once."""
-    hosts = sorted(host for pool in layout.pools for host in pool.hosts)
-    kind = (layout.split, layout.cards, *((fleet.drivers.get(host), fleet.cuda.get(host)) for host in hosts))
-    if kind not in judged:
-        own = assess(settings, layout, fleet)
-        judged[kind] = own.serves and _parameters_key(own) == _parameters_key(best)
-    return judged[kind]
-
-
-def _parameters_key(assessment: Assessment) -> tuple[object, ...]:
-    """What must agree for two layouts to run with the same parameters."""
-    situation = assessment.situation
-    return (
-        assessment.layout.split, assessment.context, assessment.utilization, assessment.engine.dtype_bytes,
-        situation.before_ampere, situation.volta_or_turing, situation.has_volta, situation.distributed,
-    )  # fmt: skip
 
 
 def _automatic(best: Assessment, fleet: Fleet) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .fleet import Finding, Fleet
+from .fleet import Finding, Fleet, comes_to
 
 
 def model_space_low(fleet: Fleet) -> Iterator[Finding]:
@@ -51,12 +51,6 @@ def _storage(fleet: Fleet, host: str, facts: Mapping[str, Any]) -> tuple[str, fl
         return path, (facts.get("disk_free_gib") or {}).get(path), 0.0
     storage = facts.get("container_storage") or {}
     return storage.get("path", "Docker's directory"), storage.get("free_gib"), fleet.wanted_for_images(facts)
-
-
-def comes_to(plan: Mapping[str, Any], host: str) -> bool:
-    """Whether a host may get an engine of the model: any host where GPUStack's own scheduler finds the place."""
-    placed = {name for placement in plan.get("placements") or [] for name in placement}
-    return not placed or host in placed or plan.get("gpu_selectors", ()) is None
 
 
 def _downloads(fleet: Fleet, host: str) -> dict[str, float | None]:

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..planning.hardware import binary_runs_on, capability_text, parse_capability
-from .download_checks import comes_to
-from .fleet import Finding, Fleet
+from .fleet import Finding, Fleet, comes_to
 
 
 def engine_image_lacks_architecture(fleet: Fleet) -> Iterator[Finding]:

@@ -139,3 +139,9 @@ def size_text(mib: float) -> str:
     if mib < 1:
         return f"{mib * 1024:.0f} KiB"
     return f"{mib:.0f} MiB" if mib < 1024 else f"{round(mib / 1024, 1):g} GiB"
+
+
+def comes_to(plan: Mapping[str, Any], host: str) -> bool:
+    """Whether a host may get an engine of the model: any host where GPUStack's own scheduler finds the place."""
+    placed = {name for placement in plan.get("placements") or [] for name in placement}
+    return not placed or host in placed or plan.get("gpu_selectors", ()) is None

@@ -358,3 +358,10 @@ def test_overrides_of_the_user_do_not_take_the_place_of_a_longer_context(
 ) -> None:
     with pytest.raises(PlanError, match=r"a context of 65536 needs --hf-overrides=\{.*put both into one"):
         plan(model(context=65536, backend_parameters=[flag]), v100_pair_fleet)
+
+
+def test_alternatives_are_judged_by_the_cards_of_every_replica(host: Host, model: Model) -> None:
+    fleet = {**{f"a{n}": host("a100", "a100") for n in (1, 2)}, **{f"v{n}": host("v100", "v100") for n in (1, 2)}}
+    for offered in plan(model("Qwen/Qwen2.5-72B-Instruct", replicas=2), fleet)["alternatives"]:
+        on_volta = any(name.startswith("v") for placed in offered["placements"] for name in placed)
+        assert not (on_volta and offered["pipeline_parallel_size"] > 1), offered
